@@ -88,10 +88,11 @@ impl ActivePolicy {
         }
     }
 
-    /// Fields of nodes and pods that are compiled for its predicates and its accounting component beyond those that every policy
-    /// reads.
+    /// Fields of nodes and pods that are compiled for its predicates, its scorers and its accounting component beyond those that every
+    /// policy reads.
     pub fn selection(&self) -> Selection {
-        let reads = |interface| self.predicates.iter().any(|predicate| predicate.module.imports().contains(&interface));
+        let components = || self.predicates.iter().chain(self.scorers.iter().map(|scorer| &scorer.component));
+        let reads = |interface| components().any(|component| component.module.imports().contains(&interface));
         let of_predicates = Selection {
             annotation_keys: Arc::clone(&self.settings.annotation_keys),
             pod_spec: reads(Interface::PodSpec),

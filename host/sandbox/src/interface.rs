@@ -318,11 +318,12 @@ interfaces! {
     PodAnnotations = "pod-annotations", pods_on_nodes: false {
         "annotation" => untimed annotation(key: text) -> Option<Arc<str>>;
     }
-    /// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated.
+    /// `spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated.
     PodPlacement = "pod-placement", pods_on_nodes: false {
         "node-name" => untimed node_name() -> Option<Arc<str>>;
         "node-selector" => untimed node_selector() -> Arc<[(Arc<str>, Arc<str>)]>;
         "required-terms" => untimed required_terms() -> Option<Vec<wire::Term>>;
+        "preferred-terms" => untimed preferred_terms() -> Option<Vec<wire::PreferredTerm>>;
     }
     /// Tolerations of the pod for taints of nodes.
     PodTolerations = "pod-tolerations", pods_on_nodes: false {
@@ -331,6 +332,15 @@ interfaces! {
     /// The pod's resource requests.
     PodResources = "pod-resources", pods_on_nodes: false {
         "requests" => untimed requests() -> Vec<wire::Request>;
+    }
+    /// The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them.
+    PodNonZeroRequests = "pod-non-zero-requests", pods_on_nodes: false, since: V0_2 {
+        "requests" => untimed non_zero_requests() -> Vec<wire::Request>;
+    }
+    /// Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag `latest`.
+    PodImages = "pod-images", pods_on_nodes: false, since: V0_2 {
+        "containers" => untimed container_images() -> Arc<[Arc<str>]>;
+        "volumes" => untimed volume_images() -> Arc<[Arc<str>]>;
     }
     /// Topology spread constraints of the pod, as written and unvalidated.
     PodSpread = "pod-spread", pods_on_nodes: false {
@@ -426,6 +436,10 @@ interfaces! {
     NodeSums = "node-sums", pods_on_nodes: true, since: V0_2 {
         "column" => timed named_sum(name: text) -> Arc<[i64]>;
     }
+    /// Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`.
+    NodeNonZeroRequests = "node-non-zero-requests", pods_on_nodes: true, since: V0_2 {
+        "requested" => timed non_zero_requested(resource: text) -> Arc<[i64]>;
+    }
     /// Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
     NodePorts = "node-ports", pods_on_nodes: true {
         "conflicts" => timed port_conflicts() -> Option<Arc<[u8]>>;
@@ -508,6 +522,10 @@ interfaces! {
         "driver-reports-capacity" => timed driver_reports_capacity(driver: text) -> bool;
         "capacities" => timed capacities(class_name: text; meter) -> Arc<[wire::StorageCapacity]>, or trap;
         "migrated" => timed migrated(plugin: text) -> Arc<[u8]>;
+    }
+    /// Images that are present on nodes, over all rows of the cluster.
+    ClusterImages = "cluster-images", pods_on_nodes: false, since: V0_2 {
+        "size" => timed image_size(image: text) -> i64;
     }
     /// Moments that have passed.
     Time = "time", pods_on_nodes: false, since: V0_2 {

@@ -57,6 +57,15 @@ ns_option_list_pod_placement_term ns_pod_placement_required_terms(void) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/pod-placement@0.2.0"), import_name("preferred-terms")))
+extern void import_pod_placement_preferred_terms(ns_option_list_pod_placement_preferred_term *);
+
+ns_option_list_pod_placement_preferred_term ns_pod_placement_preferred_terms(void) {
+    ns_option_list_pod_placement_preferred_term result;
+    import_pod_placement_preferred_terms(&result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/pod-tolerations@0.2.0"), import_name("tolerations")))
 extern void import_pod_tolerations_tolerations(ns_list_pod_tolerations_toleration *);
 
@@ -72,6 +81,33 @@ extern void import_pod_resources_requests(ns_list_pod_resources_request *);
 ns_list_pod_resources_request ns_pod_resources_requests(void) {
     ns_list_pod_resources_request result;
     import_pod_resources_requests(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-non-zero-requests@0.2.0"), import_name("requests")))
+extern void import_pod_non_zero_requests_requests(ns_list_pod_resources_request *);
+
+ns_list_pod_resources_request ns_pod_non_zero_requests_requests(void) {
+    ns_list_pod_resources_request result;
+    import_pod_non_zero_requests_requests(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-images@0.2.0"), import_name("containers")))
+extern void import_pod_images_containers(ns_list_text *);
+
+ns_list_text ns_pod_images_containers(void) {
+    ns_list_text result;
+    import_pod_images_containers(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-images@0.2.0"), import_name("volumes")))
+extern void import_pod_images_volumes(ns_list_text *);
+
+ns_list_text ns_pod_images_volumes(void) {
+    ns_list_text result;
+    import_pod_images_volumes(&result);
     return result;
 }
 
@@ -523,6 +559,15 @@ ns_list_s64 ns_node_sums_column(ns_text name) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/node-non-zero-requests@0.2.0"), import_name("requested")))
+extern void import_node_non_zero_requests_requested(const char *, size_t, ns_list_s64 *);
+
+ns_list_s64 ns_node_non_zero_requests_requested(ns_text resource) {
+    ns_list_s64 result;
+    import_node_non_zero_requests_requested(resource.data, resource.length, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/node-ports@0.2.0"), import_name("conflicts")))
 extern void import_node_ports_conflicts(ns_option_list_u8 *);
 
@@ -850,6 +895,13 @@ ns_list_u8 ns_cluster_storage_migrated(ns_text plugin) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/cluster-images@0.2.0"), import_name("size")))
+extern int64_t import_cluster_images_size(const char *, size_t);
+
+int64_t ns_cluster_images_size(ns_text image) {
+    return import_cluster_images_size(image.data, image.length);
+}
+
 __attribute__((import_module("nodesift:predicate/time@0.2.0"), import_name("passed")))
 extern bool import_time_passed(int64_t);
 
@@ -950,12 +1002,28 @@ __attribute__((weak)) ns_option_list_pod_placement_term ns_pod_placement_require
     return (ns_option_list_pod_placement_term){0};
 }
 
+__attribute__((weak)) ns_option_list_pod_placement_preferred_term ns_pod_placement_preferred_terms(void) {
+    return (ns_option_list_pod_placement_preferred_term){0};
+}
+
 __attribute__((weak)) ns_list_pod_tolerations_toleration ns_pod_tolerations_tolerations(void) {
     return (ns_list_pod_tolerations_toleration){0};
 }
 
 __attribute__((weak)) ns_list_pod_resources_request ns_pod_resources_requests(void) {
     return (ns_list_pod_resources_request){0};
+}
+
+__attribute__((weak)) ns_list_pod_resources_request ns_pod_non_zero_requests_requests(void) {
+    return (ns_list_pod_resources_request){0};
+}
+
+__attribute__((weak)) ns_list_text ns_pod_images_containers(void) {
+    return (ns_list_text){0};
+}
+
+__attribute__((weak)) ns_list_text ns_pod_images_volumes(void) {
+    return (ns_list_text){0};
 }
 
 __attribute__((weak)) ns_list_pod_spread_constraint ns_pod_spread_constraints(void) {
@@ -1194,6 +1262,11 @@ __attribute__((weak)) ns_list_s64 ns_node_sums_column(ns_text name) {
     return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
 }
 
+__attribute__((weak)) ns_list_s64 ns_node_non_zero_requests_requested(ns_text resource) {
+    (void)resource;
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+}
+
 __attribute__((weak)) ns_option_list_u8 ns_node_ports_conflicts(void) {
     return (ns_option_list_u8){0};
 }
@@ -1371,6 +1444,11 @@ __attribute__((weak)) ns_list_cluster_storage_capacity ns_cluster_storage_capaci
 __attribute__((weak)) ns_list_u8 ns_cluster_storage_migrated(ns_text plugin) {
     (void)plugin;
     return (ns_list_u8){ns_test_alloc(ns_test_rows() * sizeof(uint8_t)), ns_test_rows()};
+}
+
+__attribute__((weak)) int64_t ns_cluster_images_size(ns_text image) {
+    (void)image;
+    return 0;
 }
 
 __attribute__((weak)) bool ns_time_passed(int64_t at) {

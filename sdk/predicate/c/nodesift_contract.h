@@ -41,7 +41,7 @@ ns_option_text ns_pod_labels_label(ns_text key);
 ns_option_text ns_pod_annotations_annotation(ns_text key);
 
 // pod-placement
-// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+// `spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated. The
 // predicate itself compares them with label columns.
 
 // The operator of a node selector requirement.
@@ -84,6 +84,14 @@ typedef struct ns_pod_placement_term {
     ns_list_pod_placement_requirement fields;
 } ns_pod_placement_term;
 
+// A PreferredSchedulingTerm: a number that a node is worth which matches the term. Since 0.2.
+typedef struct ns_pod_placement_preferred_term {
+    // The weight: 0 switches the preference off.
+    int32_t weight;
+    // `preference`: a term without requirements expresses no preference.
+    ns_pod_placement_term preference;
+} ns_pod_placement_preferred_term;
+
 // `spec.nodeName`; none where it is absent or empty.
 ns_option_text ns_pod_placement_node_name(void);
 
@@ -113,6 +121,20 @@ typedef struct ns_option_list_pod_placement_term {
 // `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`: its terms, at least one of which
 // must hold. None where the pod has no required node affinity. An empty list matches no node.
 ns_option_list_pod_placement_term ns_pod_placement_required_terms(void);
+
+typedef struct ns_list_pod_placement_preferred_term {
+    const ns_pod_placement_preferred_term *items;
+    size_t length;
+} ns_list_pod_placement_preferred_term;
+
+typedef struct ns_option_list_pod_placement_preferred_term {
+    bool is_some;
+    ns_list_pod_placement_preferred_term value;
+} ns_option_list_pod_placement_preferred_term;
+
+// `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+// list. Since 0.2.
+ns_option_list_pod_placement_preferred_term ns_pod_placement_preferred_terms(void);
 
 // pod-tolerations
 // Tolerations of the pod for taints of nodes.
@@ -182,6 +204,24 @@ typedef struct ns_list_pod_resources_request {
 // The pod's requests, one entry per resource. First `cpu`, `memory` and `ephemeral-storage`, each only where it is
 // above 0. Then every other resource that the pod names, sorted by name; here an amount can be 0.
 ns_list_pod_resources_request ns_pod_resources_requests(void);
+
+// pod-non-zero-requests
+// The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them. Every container that names no `cpu` counts with
+// 100 millicores, and every one that names no `memory` with 200 MiB, so that pods without requests count as well. Since 0.2.
+
+// Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+// are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+ns_list_pod_resources_request ns_pod_non_zero_requests_requests(void);
+
+// pod-images
+// Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag
+// `latest`. Since 0.2.
+
+// Images of init containers and then those of containers, in order, each as often as it is used.
+ns_list_text ns_pod_images_containers(void);
+
+// Images that are mounted as volumes, in order, each as often as it is used.
+ns_list_text ns_pod_images_volumes(void);
 
 // selectors
 // Label selector types that other interfaces use. This interface has no functions.
@@ -891,6 +931,15 @@ uint32_t ns_node_resources_rows_with_free(ns_text resource, int64_t amount);
 // Sum of the node and of the pods on it under the name; one entry per row of the batch. 0 in every row for a name that no
 // accounting component of the policy declares, as for a resource that nobody uses.
 ns_list_s64 ns_node_sums_column(ns_text name);
+
+// node-non-zero-requests
+// Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`. An interface of
+// its own, because the host keeps these sums only where a component imports it. Since 0.2.
+
+// Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+// 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+// overflow, as in Go.
+ns_list_s64 ns_node_non_zero_requests_requested(ns_text resource);
 
 // node-ports
 // Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
@@ -1635,6 +1684,13 @@ ns_list_cluster_storage_capacity ns_cluster_storage_capacities(ns_text class_nam
 // A flag: the CSINode says that a CSI driver replaces this in-tree plugin on the node. One entry per row of the
 // cluster.
 ns_list_u8 ns_cluster_storage_migrated(ns_text plugin);
+
+// cluster-images
+// Images that are present on nodes, over all rows of the cluster. Since 0.2.
+
+// The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+// per name. 0 where no node holds it.
+int64_t ns_cluster_images_size(ns_text image);
 
 // time
 // Moments that have passed. No clock can be read: a predicate asks about one moment, and its cached verdict expires there.

@@ -47,6 +47,14 @@ impl Facts for Bridge {
         pairs(&self.0.node_selector())
     }
 
+    fn pod_images_containers(&self) -> Vec<String> {
+        texts(&self.0.container_images())
+    }
+
+    fn pod_images_volumes(&self) -> Vec<String> {
+        texts(&self.0.volume_images())
+    }
+
     fn pod_features_required(&self) -> Vec<String> {
         texts(&self.0.required_features())
     }
@@ -183,6 +191,10 @@ impl Facts for Bridge {
         self.0.named_sum(name).to_vec()
     }
 
+    fn node_non_zero_requests_requested(&self, resource: &str) -> Vec<i64> {
+        self.0.non_zero_requested(resource).to_vec()
+    }
+
     fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
         self.0.port_conflicts().map(|column| column.to_vec())
     }
@@ -257,6 +269,10 @@ impl Facts for Bridge {
 
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
         self.0.migrated(plugin).to_vec()
+    }
+
+    fn cluster_images_size(&self, image: &str) -> i64 {
+        self.0.image_size(image)
     }
 
     fn time_passed(&self, at: i64) -> bool {

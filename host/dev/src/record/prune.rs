@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 // Where nodes hold the facts of an interface: their notes `@node-fields` in the contract.
 // contract: node fields, made by `make contract`
-const NODE_FACTS: [(&str, &[&str]); 10] = [
+const NODE_FACTS: [(&str, &[&str]); 11] = [
     ("node-labels", &["metadata.labels"]),
     ("node-annotations", &["metadata.annotations"]),
     ("node-taints", &["spec.taints", "spec.unschedulable"]),
@@ -28,6 +28,7 @@ const NODE_FACTS: [(&str, &[&str]); 10] = [
     ("node-images", &["status.images"]),
     ("node-age", &["metadata.creationTimestamp"]),
     ("cluster-attachments", &["status.allocatable"]),
+    ("cluster-images", &["status.images"]),
 ];
 // contract: end
 

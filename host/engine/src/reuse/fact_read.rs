@@ -411,6 +411,8 @@ fact_table! {
         Label(key: Arc<str>): Option<Arc<str>> = |context| context.label(key);
         Annotation(key: Arc<str>): Option<Arc<str>> = |context| context.annotation(key);
         NodeName: Option<Arc<str>> = |context| context.node_name();
+        ContainerImages: Arc<[Arc<str>]> = |context| context.container_images();
+        VolumeImages: Arc<[Arc<str>]> = |context| context.volume_images();
         DefaultSelector: Option<wire::LabelSelector> = |context| context.default_selector();
         PodVolumes: Vec<wire::PodVolume> = |context| context.volumes();
         Owner: (Arc<str>, Arc<str>, Arc<str>) = |context| context.owner();

@@ -297,8 +297,12 @@ impl Facts for Recorder {
         node_name() -> Option<Arc<str>>, |this| this.read(FactKey::NodeName);
         node_selector() -> Arc<[(Arc<str>, Arc<str>)]>, |this| this.field(PodField::NodeSelector);
         required_terms() -> Option<Vec<wire::Term>>, |this| this.field(PodField::RequiredAffinity);
+        preferred_terms() -> Option<Vec<wire::PreferredTerm>>, |this| this.field(PodField::PreferredAffinity);
         tolerations() -> Vec<wire::Toleration>, |this| this.field(PodField::Tolerations);
         requests() -> Vec<wire::Request>, |this| this.field(PodField::Requests);
+        non_zero_requests() -> Vec<wire::Request>, |this| this.field(PodField::NonZeroRequests);
+        container_images() -> Arc<[Arc<str>]>, |this| this.read(FactKey::ContainerImages);
+        volume_images() -> Arc<[Arc<str>]>, |this| this.read(FactKey::VolumeImages);
         spread_constraints() -> Vec<wire::SpreadConstraint>, |this| this.field(PodField::Spread);
         default_selector() -> Option<wire::LabelSelector>, |this| this.read(FactKey::DefaultSelector);
         affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::Affinity);
@@ -355,6 +359,8 @@ impl Facts for Recorder {
         device_class_serves(resource: &str) -> bool, |this| this.read_by(resource, FactKey::DeviceClassServes);
         rows_with_free(resource: &str, amount: i64) -> Rows, |this| this.resource(ResourceColumn::Free, resource);
         named_sum(name: &str) -> Arc<[i64]>, |this| this.column_by(NodeInterface::Resources, name, FactKey::NamedSum);
+        non_zero_requested(resource: &str) -> Arc<[i64]>,
+            |this| this.column_by(NodeInterface::Resources, resource, FactKey::NonZeroSum);
         feature_sets() -> Vec<Vec<Arc<str>>>, |this| this.sets(NodeInterface::Features, FactKey::FeatureSets);
         feature_column() -> Arc<[u32]>, |this| this.column(NodeInterface::Features, FactKey::FeatureCodes);
         condition_column(kind: &str) -> Arc<[u8]>,
@@ -379,6 +385,7 @@ impl Facts for Recorder {
         default_class() -> Option<Arc<str>>, |this| this.read(FactKey::DefaultClass);
         driver_reports_capacity(driver: &str) -> bool, |this| this.read_by(driver, FactKey::ReportsCapacity);
         migrated(plugin: &str) -> Arc<[u8]>, |this| this.read_by(plugin, FactKey::Migrated);
+        image_size(image: &str) -> i64, |this| this.read_by(image, FactKey::ImageSize);
         // contract: end
     }
 

@@ -55,6 +55,8 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodPlacement
         | Interface::PodTolerations
         | Interface::PodResources
+        | Interface::PodNonZeroRequests
+        | Interface::PodImages
         | Interface::PodAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes
@@ -66,6 +68,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::NodeTaints
         | Interface::NodeResources
         | Interface::NodeSums
+        | Interface::NodeNonZeroRequests
         | Interface::NodePorts
         | Interface::NodeFeatures
         | Interface::NodeConditions
@@ -75,6 +78,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::ClusterControllers
         | Interface::ClusterCandidates
         | Interface::ClusterVolumeUse
+        | Interface::ClusterImages
         | Interface::Time
         | Interface::RowSets
         | Interface::Log => &[],

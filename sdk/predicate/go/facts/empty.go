@@ -31,10 +31,22 @@ func Empty(rows int) Host {
 	host.PodPlacementRequiredTerms = func() ([]PodPlacementTerm, bool) {
 		return nil, false
 	}
+	host.PodPlacementPreferredTerms = func() ([]PodPlacementPreferredTerm, bool) {
+		return nil, false
+	}
 	host.PodTolerationsTolerations = func() []PodTolerationsToleration {
 		return nil
 	}
 	host.PodResourcesRequests = func() []PodResourcesRequest {
+		return nil
+	}
+	host.PodNonZeroRequestsRequests = func() []PodResourcesRequest {
+		return nil
+	}
+	host.PodImagesContainers = func() []string {
+		return nil
+	}
+	host.PodImagesVolumes = func() []string {
 		return nil
 	}
 	host.PodSpreadConstraints = func() []PodSpreadConstraint {
@@ -172,6 +184,9 @@ func Empty(rows int) Host {
 	host.NodeSumsColumn = func(name string) []int64 {
 		return make([]int64, rows)
 	}
+	host.NodeNonZeroRequestsRequested = func(resource string) []int64 {
+		return make([]int64, rows)
+	}
 	host.NodePortsConflicts = func() ([]uint8, bool) {
 		return nil, false
 	}
@@ -282,6 +297,9 @@ func Empty(rows int) Host {
 	}
 	host.ClusterStorageMigrated = func(plugin string) []uint8 {
 		return make([]uint8, rows)
+	}
+	host.ClusterImagesSize = func(image string) int64 {
+		return 0
 	}
 	host.TimePassed = func(at int64) bool {
 		return false

@@ -18,10 +18,18 @@ type Host struct {
 	PodPlacementNodeSelector func() []Tuple2[string, string]
 	// PodPlacementRequiredTerms: `required-terms` of pod-placement.
 	PodPlacementRequiredTerms func() ([]PodPlacementTerm, bool)
+	// PodPlacementPreferredTerms: `preferred-terms` of pod-placement.
+	PodPlacementPreferredTerms func() ([]PodPlacementPreferredTerm, bool)
 	// PodTolerationsTolerations: `tolerations` of pod-tolerations.
 	PodTolerationsTolerations func() []PodTolerationsToleration
 	// PodResourcesRequests: `requests` of pod-resources.
 	PodResourcesRequests func() []PodResourcesRequest
+	// PodNonZeroRequestsRequests: `requests` of pod-non-zero-requests.
+	PodNonZeroRequestsRequests func() []PodResourcesRequest
+	// PodImagesContainers: `containers` of pod-images.
+	PodImagesContainers func() []string
+	// PodImagesVolumes: `volumes` of pod-images.
+	PodImagesVolumes func() []string
 	// PodSpreadConstraints: `constraints` of pod-spread.
 	PodSpreadConstraints func() []PodSpreadConstraint
 	// PodSpreadDefaultSelector: `default-selector` of pod-spread.
@@ -126,6 +134,8 @@ type Host struct {
 	NodeResourcesRowsWithFree func(resource string, amount int64) uint32
 	// NodeSumsColumn: `column` of node-sums.
 	NodeSumsColumn func(name string) []int64
+	// NodeNonZeroRequestsRequested: `requested` of node-non-zero-requests.
+	NodeNonZeroRequestsRequested func(resource string) []int64
 	// NodePortsConflicts: `conflicts` of node-ports.
 	NodePortsConflicts func() ([]uint8, bool)
 	// NodeFeaturesSets: `sets` of node-features.
@@ -200,6 +210,8 @@ type Host struct {
 	ClusterStorageCapacities func(className string) []ClusterStorageCapacity
 	// ClusterStorageMigrated: `migrated` of cluster-storage.
 	ClusterStorageMigrated func(plugin string) []uint8
+	// ClusterImagesSize: `size` of cluster-images.
+	ClusterImagesSize func(image string) int64
 	// TimePassed: `passed` of time.
 	TimePassed func(at int64) bool
 	// ConfigMapsEntry: `entry` of config-maps.
@@ -276,6 +288,16 @@ func PodPlacementRequiredTerms() ([]PodPlacementTerm, bool) {
 	return host.PodPlacementRequiredTerms()
 }
 
+// PodPlacementPreferredTerms: `preferred-terms` of pod-placement.
+// `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+// list. Since 0.2.
+func PodPlacementPreferredTerms() ([]PodPlacementPreferredTerm, bool) {
+	if host.PodPlacementPreferredTerms == nil {
+		panic(missing("pod-placement", "preferred-terms"))
+	}
+	return host.PodPlacementPreferredTerms()
+}
+
 // PodTolerationsTolerations: `tolerations` of pod-tolerations.
 // Tolerations of the pod: `spec.tolerations`, in order.
 func PodTolerationsTolerations() []PodTolerationsToleration {
@@ -293,6 +315,34 @@ func PodResourcesRequests() []PodResourcesRequest {
 		panic(missing("pod-resources", "requests"))
 	}
 	return host.PodResourcesRequests()
+}
+
+// PodNonZeroRequestsRequests: `requests` of pod-non-zero-requests.
+// Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+// are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+func PodNonZeroRequestsRequests() []PodResourcesRequest {
+	if host.PodNonZeroRequestsRequests == nil {
+		panic(missing("pod-non-zero-requests", "requests"))
+	}
+	return host.PodNonZeroRequestsRequests()
+}
+
+// PodImagesContainers: `containers` of pod-images.
+// Images of init containers and then those of containers, in order, each as often as it is used.
+func PodImagesContainers() []string {
+	if host.PodImagesContainers == nil {
+		panic(missing("pod-images", "containers"))
+	}
+	return host.PodImagesContainers()
+}
+
+// PodImagesVolumes: `volumes` of pod-images.
+// Images that are mounted as volumes, in order, each as often as it is used.
+func PodImagesVolumes() []string {
+	if host.PodImagesVolumes == nil {
+		panic(missing("pod-images", "volumes"))
+	}
+	return host.PodImagesVolumes()
 }
 
 // PodSpreadConstraints: `constraints` of pod-spread.
@@ -784,6 +834,17 @@ func NodeSumsColumn(name string) []int64 {
 	return host.NodeSumsColumn(name)
 }
 
+// NodeNonZeroRequestsRequested: `requested` of node-non-zero-requests.
+// Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+// 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+// overflow, as in Go.
+func NodeNonZeroRequestsRequested(resource string) []int64 {
+	if host.NodeNonZeroRequestsRequested == nil {
+		panic(missing("node-non-zero-requests", "requested"))
+	}
+	return host.NodeNonZeroRequestsRequested(resource)
+}
+
 // NodePortsConflicts: `conflicts` of node-ports.
 // A flag: a pod on the node uses a host port that the pod being filtered requests. One entry per row of the batch.
 // None where the pod requests no host port.
@@ -1139,6 +1200,16 @@ func ClusterStorageMigrated(plugin string) []uint8 {
 		panic(missing("cluster-storage", "migrated"))
 	}
 	return host.ClusterStorageMigrated(plugin)
+}
+
+// ClusterImagesSize: `size` of cluster-images.
+// The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+// per name. 0 where no node holds it.
+func ClusterImagesSize(image string) int64 {
+	if host.ClusterImagesSize == nil {
+		panic(missing("cluster-images", "size"))
+	}
+	return host.ClusterImagesSize(image)
 }
 
 // TimePassed: `passed` of time.

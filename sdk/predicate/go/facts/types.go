@@ -37,6 +37,15 @@ type PodPlacementTerm struct {
 	Fields []PodPlacementRequirement
 }
 
+// PodPlacementPreferredTerm: the type `preferred-term` of pod-placement.
+// A PreferredSchedulingTerm: a number that a node is worth which matches the term. Since 0.2.
+type PodPlacementPreferredTerm struct {
+	// The weight: 0 switches the preference off.
+	Weight int32
+	// `preference`: a term without requirements expresses no preference.
+	Preference PodPlacementTerm
+}
+
 // PodTolerationsOperator: the type `operator` of pod-tolerations.
 // The operator of a toleration.
 type PodTolerationsOperator uint8

@@ -107,6 +107,24 @@ func PodPlacementRequiredTerms() ([]PodPlacementTerm, bool) {
 	return result, isSome
 }
 
+//go:wasmimport nodesift:predicate/pod-placement@0.2.0 preferred-terms
+func importPodPlacementPreferredTerms(result unsafe.Pointer)
+
+// PodPlacementPreferredTerms: `preferred-terms` of pod-placement.
+// `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+// list. Since 0.2.
+func PodPlacementPreferredTerms() ([]PodPlacementPreferredTerm, bool) {
+	importPodPlacementPreferredTerms(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	var result []PodPlacementPreferredTerm
+	isSome := load[uint8](p, 0) != 0
+	if isSome {
+		result = loadList(p, 4, 20, loadPodPlacementPreferredTerm)
+	}
+	unpin()
+	return result, isSome
+}
+
 //go:wasmimport nodesift:predicate/pod-tolerations@0.2.0 tolerations
 func importPodTolerationsTolerations(result unsafe.Pointer)
 
@@ -130,6 +148,46 @@ func PodResourcesRequests() []PodResourcesRequest {
 	importPodResourcesRequests(unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
 	result := loadList(p, 0, 16, loadPodResourcesRequest)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/pod-non-zero-requests@0.2.0 requests
+func importPodNonZeroRequestsRequests(result unsafe.Pointer)
+
+// PodNonZeroRequestsRequests: `requests` of pod-non-zero-requests.
+// Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+// are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+func PodNonZeroRequestsRequests() []PodResourcesRequest {
+	importPodNonZeroRequestsRequests(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadList(p, 0, 16, loadPodResourcesRequest)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/pod-images@0.2.0 containers
+func importPodImagesContainers(result unsafe.Pointer)
+
+// PodImagesContainers: `containers` of pod-images.
+// Images of init containers and then those of containers, in order, each as often as it is used.
+func PodImagesContainers() []string {
+	importPodImagesContainers(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadStrings(p, 0)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/pod-images@0.2.0 volumes
+func importPodImagesVolumes(result unsafe.Pointer)
+
+// PodImagesVolumes: `volumes` of pod-images.
+// Images that are mounted as volumes, in order, each as often as it is used.
+func PodImagesVolumes() []string {
+	importPodImagesVolumes(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadStrings(p, 0)
 	unpin()
 	return result
 }
@@ -874,6 +932,22 @@ func NodeSumsColumn(name string) []int64 {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/node-non-zero-requests@0.2.0 requested
+func importNodeNonZeroRequestsRequested(a0 string, result unsafe.Pointer)
+
+// NodeNonZeroRequestsRequested: `requested` of node-non-zero-requests.
+// Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+// 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+// overflow, as in Go.
+func NodeNonZeroRequestsRequested(resource string) []int64 {
+	importNodeNonZeroRequestsRequested(resource, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[int64](p, 0)
+	runtime.KeepAlive(resource)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/node-ports@0.2.0 conflicts
 func importNodePortsConflicts(result unsafe.Pointer)
 
@@ -1431,6 +1505,18 @@ func ClusterStorageMigrated(plugin string) []uint8 {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/cluster-images@0.2.0 size
+func importClusterImagesSize(a0 string) int64
+
+// ClusterImagesSize: `size` of cluster-images.
+// The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+// per name. 0 where no node holds it.
+func ClusterImagesSize(image string) int64 {
+	result := importClusterImagesSize(image)
+	runtime.KeepAlive(image)
+	return result
+}
+
 //go:wasmimport nodesift:predicate/time@0.2.0 passed
 func importTimePassed(a0 int64) uint32
 
@@ -1552,6 +1638,14 @@ func loadPodPlacementTerm(p unsafe.Pointer, at uintptr) PodPlacementTerm {
 	return PodPlacementTerm{
 		Expressions: loadList(p, 0, 20, loadPodPlacementRequirement),
 		Fields:      loadList(p, 8, 20, loadPodPlacementRequirement),
+	}
+}
+
+func loadPodPlacementPreferredTerm(p unsafe.Pointer, at uintptr) PodPlacementPreferredTerm {
+	p = unsafe.Add(p, at)
+	return PodPlacementPreferredTerm{
+		Weight:     load[int32](p, 0),
+		Preference: loadPodPlacementTerm(p, 4),
 	}
 }
 

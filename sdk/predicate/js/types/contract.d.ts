@@ -28,6 +28,14 @@ export interface PodPlacementTerm {
   readonly fields: readonly PodPlacementRequirement[];
 }
 
+/** A PreferredSchedulingTerm: a number that a node is worth which matches the term. Since 0.2. */
+export interface PodPlacementPreferredTerm {
+  /** The weight: 0 switches the preference off. */
+  readonly weight: number;
+  /** `preference`: a term without requirements expresses no preference. */
+  readonly preference: PodPlacementTerm;
+}
+
 /** The operator of a toleration. */
 export type PodTolerationsOperator =
   | 'equal'
@@ -721,7 +729,7 @@ export interface Contract {
     annotation(key: string): string | null;
   };
   /**
-   * `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+   * `spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated. The
    * predicate itself compares them with label columns.
    */
   'pod-placement': {
@@ -734,6 +742,11 @@ export interface Contract {
      * must hold. None where the pod has no required node affinity. An empty list matches no node.
      */
     requiredTerms(): readonly PodPlacementTerm[] | null;
+    /**
+     * `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+     * list. Since 0.2.
+     */
+    preferredTerms(): readonly PodPlacementPreferredTerm[] | null;
   };
   /** Tolerations of the pod for taints of nodes. */
   'pod-tolerations': {
@@ -750,6 +763,27 @@ export interface Contract {
      * above 0. Then every other resource that the pod names, sorted by name; here an amount can be 0.
      */
     requests(): readonly PodResourcesRequest[];
+  };
+  /**
+   * The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them. Every container that names no `cpu` counts with
+   * 100 millicores, and every one that names no `memory` with 200 MiB, so that pods without requests count as well. Since 0.2.
+   */
+  'pod-non-zero-requests': {
+    /**
+     * Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+     * are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+     */
+    requests(): readonly PodResourcesRequest[];
+  };
+  /**
+   * Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag
+   * `latest`. Since 0.2.
+   */
+  'pod-images': {
+    /** Images of init containers and then those of containers, in order, each as often as it is used. */
+    containers(): readonly string[];
+    /** Images that are mounted as volumes, in order, each as often as it is used. */
+    volumes(): readonly string[];
   };
   /** Topology spread constraints of the pod, as written and unvalidated. */
   'pod-spread': {
@@ -976,6 +1010,18 @@ export interface Contract {
      */
     column(name: string): readonly number[];
   };
+  /**
+   * Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`. An interface of
+   * its own, because the host keeps these sums only where a component imports it. Since 0.2.
+   */
+  'node-non-zero-requests': {
+    /**
+     * Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+     * 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+     * overflow, as in Go.
+     */
+    requested(resource: string): readonly number[];
+  };
   /** Host port conflicts between the pod being filtered and the pods on the nodes of the batch. */
   'node-ports': {
     /**
@@ -1176,6 +1222,14 @@ export interface Contract {
      * cluster.
      */
     migrated(plugin: string): Uint8Array;
+  };
+  /** Images that are present on nodes, over all rows of the cluster. Since 0.2. */
+  'cluster-images': {
+    /**
+     * The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+     * per name. 0 where no node holds it.
+     */
+    size(image: string): number;
   };
   /**
    * Moments that have passed. No clock can be read: a predicate asks about one moment, and its cached verdict expires there.

@@ -200,7 +200,7 @@ pub mod nodesift {
                 }
             }
         }
-        /// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+        /// `spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated. The
         /// predicate itself compares them with label columns.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod pod_placement {
@@ -294,6 +294,25 @@ pub mod nodesift {
                     f.debug_struct("Term")
                         .field("expressions", &self.expressions)
                         .field("fields", &self.fields)
+                        .finish()
+                }
+            }
+            /// A PreferredSchedulingTerm: a number that a node is worth which matches the term. Since 0.2.
+            #[derive(Clone, Eq, Ord, PartialEq, PartialOrd)]
+            pub struct PreferredTerm {
+                /// The weight: 0 switches the preference off.
+                pub weight: i32,
+                /// `preference`: a term without requirements expresses no preference.
+                pub preference: Term,
+            }
+            impl ::core::fmt::Debug for PreferredTerm {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.debug_struct("PreferredTerm")
+                        .field("weight", &self.weight)
+                        .field("preference", &self.preference)
                         .finish()
                 }
             }
@@ -635,6 +654,226 @@ pub mod nodesift {
                     result32
                 }
             }
+            #[allow(unused_unsafe, clippy::all)]
+            /// `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+            /// list. Since 0.2.
+            #[allow(async_fn_in_trait)]
+            pub fn preferred_terms() -> Option<_rt::Vec<PreferredTerm>> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 3 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 3
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/pod-placement@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "preferred-terms"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = i32::from(*ptr0.add(0).cast::<u8>());
+                    let result33 = match l2 {
+                        0 => None,
+                        1 => {
+                            let e = {
+                                let l3 = *ptr0
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l4 = *ptr0
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let base32 = l3;
+                                let len32 = l4;
+                                let mut result32 = _rt::Vec::with_capacity(len32);
+                                for i in 0..len32 {
+                                    let base = base32
+                                        .add(i * (5 * ::core::mem::size_of::<*const u8>()));
+                                    let e32 = {
+                                        let l5 = *base.add(0).cast::<i32>();
+                                        let l6 = *base
+                                            .add(::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l7 = *base
+                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let base18 = l6;
+                                        let len18 = l7;
+                                        let mut result18 = _rt::Vec::with_capacity(len18);
+                                        for i in 0..len18 {
+                                            let base = base18
+                                                .add(i * (5 * ::core::mem::size_of::<*const u8>()));
+                                            let e18 = {
+                                                let l8 = *base.add(0).cast::<*mut u8>();
+                                                let l9 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len10 = l9;
+                                                let bytes10 = _rt::Vec::from_raw_parts(
+                                                    l8.cast(),
+                                                    len10,
+                                                    len10,
+                                                );
+                                                let l11 = i32::from(
+                                                    *base
+                                                        .add(2 * ::core::mem::size_of::<*const u8>())
+                                                        .cast::<u8>(),
+                                                );
+                                                let l12 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l13 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base17 = l12;
+                                                let len17 = l13;
+                                                let mut result17 = _rt::Vec::with_capacity(len17);
+                                                for i in 0..len17 {
+                                                    let base = base17
+                                                        .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                    let e17 = {
+                                                        let l14 = *base.add(0).cast::<*mut u8>();
+                                                        let l15 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len16 = l15;
+                                                        let bytes16 = _rt::Vec::from_raw_parts(
+                                                            l14.cast(),
+                                                            len16,
+                                                            len16,
+                                                        );
+                                                        _rt::string_lift(bytes16)
+                                                    };
+                                                    result17.push(e17);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base17,
+                                                    len17 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                Requirement {
+                                                    key: _rt::string_lift(bytes10),
+                                                    operator: Operator::_lift(l11 as u8),
+                                                    values: result17,
+                                                }
+                                            };
+                                            result18.push(e18);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base18,
+                                            len18 * (5 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
+                                        );
+                                        let l19 = *base
+                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<*mut u8>();
+                                        let l20 = *base
+                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                            .cast::<usize>();
+                                        let base31 = l19;
+                                        let len31 = l20;
+                                        let mut result31 = _rt::Vec::with_capacity(len31);
+                                        for i in 0..len31 {
+                                            let base = base31
+                                                .add(i * (5 * ::core::mem::size_of::<*const u8>()));
+                                            let e31 = {
+                                                let l21 = *base.add(0).cast::<*mut u8>();
+                                                let l22 = *base
+                                                    .add(::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let len23 = l22;
+                                                let bytes23 = _rt::Vec::from_raw_parts(
+                                                    l21.cast(),
+                                                    len23,
+                                                    len23,
+                                                );
+                                                let l24 = i32::from(
+                                                    *base
+                                                        .add(2 * ::core::mem::size_of::<*const u8>())
+                                                        .cast::<u8>(),
+                                                );
+                                                let l25 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l26 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base30 = l25;
+                                                let len30 = l26;
+                                                let mut result30 = _rt::Vec::with_capacity(len30);
+                                                for i in 0..len30 {
+                                                    let base = base30
+                                                        .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                    let e30 = {
+                                                        let l27 = *base.add(0).cast::<*mut u8>();
+                                                        let l28 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len29 = l28;
+                                                        let bytes29 = _rt::Vec::from_raw_parts(
+                                                            l27.cast(),
+                                                            len29,
+                                                            len29,
+                                                        );
+                                                        _rt::string_lift(bytes29)
+                                                    };
+                                                    result30.push(e30);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base30,
+                                                    len30 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                Requirement {
+                                                    key: _rt::string_lift(bytes23),
+                                                    operator: Operator::_lift(l24 as u8),
+                                                    values: result30,
+                                                }
+                                            };
+                                            result31.push(e31);
+                                        }
+                                        _rt::cabi_dealloc(
+                                            base31,
+                                            len31 * (5 * ::core::mem::size_of::<*const u8>()),
+                                            ::core::mem::size_of::<*const u8>(),
+                                        );
+                                        PreferredTerm {
+                                            weight: l5,
+                                            preference: Term {
+                                                expressions: result18,
+                                                fields: result31,
+                                            },
+                                        }
+                                    };
+                                    result32.push(e32);
+                                }
+                                _rt::cabi_dealloc(
+                                    base32,
+                                    len32 * (5 * ::core::mem::size_of::<*const u8>()),
+                                    ::core::mem::size_of::<*const u8>(),
+                                );
+                                result32
+                            };
+                            Some(e)
+                        }
+                        _ => _rt::invalid_enum_discriminant(),
+                    };
+                    result33
+                }
+            }
         }
         /// Tolerations of the pod for taints of nodes.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
@@ -940,6 +1179,208 @@ pub mod nodesift {
                     );
                     let result9 = result8;
                     result9
+                }
+            }
+        }
+        /// The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them. Every container that names no `cpu` counts with
+        /// 100 millicores, and every one that names no `memory` with 200 MiB, so that pods without requests count as well. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod pod_non_zero_requests {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            pub type Request = super::super::super::nodesift::predicate::pod_resources::Request;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+            /// are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+            #[allow(async_fn_in_trait)]
+            pub fn requests() -> _rt::Vec<Request> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/pod-non-zero-requests@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "requests"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base8 = l2;
+                    let len8 = l3;
+                    let mut result8 = _rt::Vec::with_capacity(len8);
+                    for i in 0..len8 {
+                        let base = base8
+                            .add(i * (8 + 2 * ::core::mem::size_of::<*const u8>()));
+                        let e8 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            let l7 = *base
+                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                .cast::<i64>();
+                            super::super::super::nodesift::predicate::pod_resources::Request {
+                                resource: _rt::string_lift(bytes6),
+                                amount: l7,
+                            }
+                        };
+                        result8.push(e8);
+                    }
+                    _rt::cabi_dealloc(
+                        base8,
+                        len8 * (8 + 2 * ::core::mem::size_of::<*const u8>()),
+                        8,
+                    );
+                    let result9 = result8;
+                    result9
+                }
+            }
+        }
+        /// Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag
+        /// `latest`. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod pod_images {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Images of init containers and then those of containers, in order, each as often as it is used.
+            #[allow(async_fn_in_trait)]
+            pub fn containers() -> _rt::Vec<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "nodesift:predicate/pod-images@0.2.0")]
+                    unsafe extern "C" {
+                        #[link_name = "containers"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base7 = l2;
+                    let len7 = l3;
+                    let mut result7 = _rt::Vec::with_capacity(len7);
+                    for i in 0..len7 {
+                        let base = base7
+                            .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                        let e7 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            _rt::string_lift(bytes6)
+                        };
+                        result7.push(e7);
+                    }
+                    _rt::cabi_dealloc(
+                        base7,
+                        len7 * (2 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result8 = result7;
+                    result8
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Images that are mounted as volumes, in order, each as often as it is used.
+            #[allow(async_fn_in_trait)]
+            pub fn volumes() -> _rt::Vec<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "nodesift:predicate/pod-images@0.2.0")]
+                    unsafe extern "C" {
+                        #[link_name = "volumes"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base7 = l2;
+                    let len7 = l3;
+                    let mut result7 = _rt::Vec::with_capacity(len7);
+                    for i in 0..len7 {
+                        let base = base7
+                            .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                        let e7 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            _rt::string_lift(bytes6)
+                        };
+                        result7.push(e7);
+                    }
+                    _rt::cabi_dealloc(
+                        base7,
+                        len7 * (2 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result8 = result7;
+                    result8
                 }
             }
         }
@@ -7027,6 +7468,61 @@ pub mod nodesift {
                     #[link(wasm_import_module = "nodesift:predicate/node-sums@0.2.0")]
                     unsafe extern "C" {
                         #[link_name = "column"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = *ptr1.add(0).cast::<*mut u8>();
+                    let l4 = *ptr1
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let len5 = l4;
+                    let result6 = <_ as From<
+                        _rt::Vec<_>,
+                    >>::from(_rt::Vec::from_raw_parts(l3.cast(), len5, len5));
+                    result6
+                }
+            }
+        }
+        /// Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`. An interface of
+        /// its own, because the host keeps these sums only where a component imports it. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod node_non_zero_requests {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+            /// 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+            /// overflow, as in Go.
+            #[allow(async_fn_in_trait)]
+            pub fn requested(resource: &str) -> _rt::Vec<i64> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = resource;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/node-non-zero-requests@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "requested"]
                         fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
                     }
                     #[cfg(not(target_arch = "wasm32"))]
@@ -13140,6 +13636,38 @@ pub mod nodesift {
                 }
             }
         }
+        /// Images that are present on nodes, over all rows of the cluster. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod cluster_images {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            #[allow(unused_unsafe, clippy::all)]
+            /// The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+            /// per name. 0 where no node holds it.
+            #[allow(async_fn_in_trait)]
+            pub fn size(image: &str) -> i64 {
+                unsafe {
+                    let vec0 = image;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/cluster-images@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "size"]
+                        fn wit_import1(_: *mut u8, _: usize) -> i64;
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) -> i64 {
+                        unreachable!()
+                    }
+                    let ret = wit_import1(ptr0.cast_mut(), len0);
+                    ret
+                }
+            }
+        }
         /// Moments that have passed. No clock can be read: a predicate asks about one moment, and its cached verdict expires there.
         /// Since 0.2.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
@@ -14398,205 +14926,213 @@ macro_rules! __export_guest_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:nodesift:predicate@0.2.0:guest:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 9175] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 9587] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xdbF\x01A\x02\x01AW\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xf7I\x01A\x02\x01A`\x01\
 B\x05\x01@\0\0s\x04\0\x09namespace\x01\0\x01ks\x01@\x01\x03keys\0\x01\x04\0\x05l\
 abel\x01\x02\x03\0#nodesift:predicate/pod-labels@0.2.0\x05\0\x01B\x03\x01ks\x01@\
 \x01\x03keys\0\0\x04\0\x0aannotation\x01\x01\x03\0(nodesift:predicate/pod-annota\
-tions@0.2.0\x05\x01\x01B\x13\x01m\x07\x02in\x06not-in\x06exists\x0edoes-not-exis\
+tions@0.2.0\x05\x01\x01B\x19\x01m\x07\x02in\x06not-in\x06exists\x0edoes-not-exis\
 t\x02gt\x02lt\x07unknown\x04\0\x08operator\x03\0\0\x01ps\x01r\x03\x03keys\x08ope\
 rator\x01\x06values\x02\x04\0\x0brequirement\x03\0\x03\x01p\x04\x01r\x02\x0bexpr\
-essions\x05\x06fields\x05\x04\0\x04term\x03\0\x06\x01ks\x01@\0\0\x08\x04\0\x09no\
-de-name\x01\x09\x01o\x02ss\x01p\x0a\x01@\0\0\x0b\x04\0\x0dnode-selector\x01\x0c\x01\
-p\x07\x01k\x0d\x01@\0\0\x0e\x04\0\x0erequired-terms\x01\x0f\x03\0&nodesift:predi\
-cate/pod-placement@0.2.0\x05\x02\x01B\x0a\x01m\x03\x05equal\x06exists\x05other\x04\
-\0\x08operator\x03\0\0\x01m\x04\x0bno-schedule\x12prefer-no-schedule\x0ano-execu\
-te\x05other\x04\0\x06effect\x03\0\x02\x01k\x03\x01r\x04\x03keys\x08operator\x01\x05\
-values\x06effect\x04\x04\0\x0atoleration\x03\0\x05\x01p\x06\x01@\0\0\x07\x04\0\x0b\
-tolerations\x01\x08\x03\0(nodesift:predicate/pod-tolerations@0.2.0\x05\x03\x01B\x05\
-\x01r\x02\x08resources\x06amountx\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\
-\x04\0\x08requests\x01\x03\x03\0&nodesift:predicate/pod-resources@0.2.0\x05\x04\x01\
-B\x0a\x01m\x05\x02in\x06not-in\x06exists\x0edoes-not-exist\x07unknown\x04\0\x08o\
-perator\x03\0\0\x01ps\x01r\x04\x03keys\x08operator\x01\x06values\x02\x0doperator\
--texts\x04\0\x0brequirement\x03\0\x03\x01o\x02ss\x01p\x05\x01p\x04\x01r\x02\x0cm\
-atch-labels\x06\x11match-expressions\x07\x04\0\x0elabel-selector\x03\0\x08\x03\0\
-\"nodesift:predicate/selectors@0.2.0\x05\x05\x02\x03\0\x05\x0elabel-selector\x01\
-B\x11\x02\x03\x02\x01\x06\x04\0\x0elabel-selector\x03\0\0\x01m\x03\x0fdo-not-sch\
-edule\x0fschedule-anyway\x05other\x04\0\x12when-unsatisfiable\x03\0\x02\x01m\x03\
-\x05honor\x06ignore\x05other\x04\0\x09inclusion\x03\0\x04\x01k\x01\x01kz\x01k\x05\
-\x01ps\x01r\x08\x08max-skewz\x0ctopology-keys\x12when-unsatisfiable\x03\x08selec\
-tor\x06\x0bmin-domains\x07\x14node-affinity-policy\x08\x12node-taints-policy\x08\
-\x10match-label-keys\x09\x04\0\x0aconstraint\x03\0\x0a\x01p\x0b\x01@\0\0\x0c\x04\
-\0\x0bconstraints\x01\x0d\x01@\0\0\x06\x04\0\x10default-selector\x01\x0e\x03\0#n\
-odesift:predicate/pod-spread@0.2.0\x05\x07\x01B\x0d\x02\x03\x02\x01\x06\x04\0\x0e\
-label-selector\x03\0\0\x01k\x01\x01ps\x01r\x06\x08selector\x02\x0anamespaces\x03\
-\x12namespace-selector\x02\x0ctopology-keys\x10match-label-keys\x03\x13mismatch-\
-label-keys\x03\x04\0\x04term\x03\0\x04\x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\
-\x07\x04\0\x0danti-affinity\x01\x07\x01o\x02\x06\x06\x01@\0\0\x08\x04\0\x11inval\
-id-preferred\x01\x09\x03\0%nodesift:predicate/pod-affinity@0.2.0\x05\x08\x01B\x03\
-\x01ps\x01@\0\0\0\x04\0\x08required\x01\x01\x03\0%nodesift:predicate/pod-feature\
-s@0.2.0\x05\x09\x01B\x0f\x01m\x04\x13gce-persistent-disk\x17aws-elastic-block-st\
-ore\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\
-\x09read-only\x7f\x08monitors\x02\x04\0\x04disk\x03\0\x03\x01r\x02\x04names\x09e\
-phemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01q\x02\x04disk\x01\x04\0\x05claim\x01\
-\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01@\0\0\x09\x04\0\x07volumes\x01\x0a\x01\
-o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\x03\0$nodesift:predicate/pod-volume\
-s@0.2.0\x05\x0a\x01B\x03\x01ks\x01@\x01\x03keys\0\0\x04\0\x05label\x01\x01\x03\0\
-)nodesift:predicate/namespace-labels@0.2.0\x05\x0b\x01B\x0e\x01@\0\0z\x04\0\x08p\
-riority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0epriority-class\x01\x02\x04\0\x0fservic\
-e-account\x01\x02\x04\0\x0druntime-class\x01\x02\x01@\0\0\x7f\x04\0\x0chost-netw\
-ork\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\x05\x01@\0\0s\x04\0\x0eschedu\
-ler-name\x01\x06\x03\0!nodesift:predicate/pod-spec@0.2.0\x05\x0c\x01B\x08\x01r\x03\
-\x0bapi-versions\x04kinds\x04names\x04\0\x05owner\x03\0\0\x01k\x01\x01@\0\0\x02\x04\
-\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\0\x0econtroller-uid\x01\x05\x03\0\
-\"nodesift:predicate/pod-owner@0.2.0\x05\x0d\x01B;\x01r\x02\x04highx\x03loww\x04\
-\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\x05unitsx\x04\0\x06amount\x03\
-\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08obstacle\x03\0\x04\x01ps\x01k\x06\
-\x01r\x02\x04names\x09selectors\x07\x04\0\x05class\x03\0\x08\x01r\x04\x03keys\x08\
-operators\x05values\x06effects\x04\0\x0atoleration\x03\0\x0a\x01ks\x01p\x0c\x01p\
-\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-names\x0eis-alternative\x7f\x05class\
-\x09\x09selectors\x0d\x04modes\x05countx\x0cadmin-access\x7f\x0btolerations\x0e\x08\
-capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\x01r\x02\x04bases\x0calternatives\
-\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05match\x01s\0\x08distinct\x01s\0\x07u\
-nknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01r\x02\x08requests\x06\x04kind\x17\
-\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\x01r\x02\x08requests\x1a\x0bcon\
-straints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p}\x01q\x02\x0bunallocated\x01\x1d\
-\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\x01r\x03\x03keyy\x08resourcey\
-\x05countx\x04\0\x12container-resource\x03\0!\x01p\"\x01r\x02\x08is-short\x7f\x09\
-resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\x0chas-requests\0\0\x09alloc\
-ated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextended-claim\x03\0'\x01k\x09\x01r\
-\x02\x05class)\x03own\x1e\x04\0\x11extended-resource\x03\0*\x01p+\x01r\x02\x05cl\
-aim(\x09resources,\x04\0\x12extended-resources\x03\0-\x01p\x20\x01j\x01/\x01\x05\
-\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\x08extended\x013\x01@\x01\x05\
-claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05claimy\05\x04\0\x08deriving\
-\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x0e\x01B\x06\x01ps\x01@\0\0\0\
-\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\0\x03row\x01\x03\x03\0\
-&nodesift:predicate/node-identity@0.2.0\x05\x0f\x01B\x10\x01py\x01@\x01\x03keys\0\
-\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\
-\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03\
-keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07\
-rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0$nodesift:pr\
-edicate/node-labels@0.2.0\x05\x10\x01B\x10\x01py\x01@\x01\x03keys\0\0\x04\0\x06c\
-olumn\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\x03\x01ps\x01\
-@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03keys\0\x06\x04\
-\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07rows-in\x01\x08\
-\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesift:predicate/node-an\
-notations@0.2.0\x05\x11\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\x02\x01\x12\x04\
-\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\0\x05taint\x03\
-\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\x01p\x06\x01@\0\
-\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\x0a\x01@\0\0\
-y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\x0b\x03\0$no\
-desift:predicate/node-taints@0.2.0\x05\x13\x01B\x0f\x01px\x01@\x01\x08resources\0\
-\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07foreign\x01\x01\
-\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cforeign-pods\x01\
-\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\x08resources\0\
-\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06amountx\0y\x04\
-\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resources@0.2.0\x05\x14\
-\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\0\"nodesift:pr\
-edicate/node-sums@0.2.0\x05\x15\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conf\
-licts\x01\x02\x03\0#nodesift:predicate/node-ports@0.2.0\x05\x16\x01B\x07\x01ps\x01\
-p\0\x01@\0\0\x01\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\
-\x03\0&nodesift:predicate/node-features@0.2.0\x05\x17\x01B\x03\x01p}\x01@\x01\x04\
-types\0\0\x04\0\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\
-\x05\x18\x01B\x0b\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-run\
-time-version\x08os-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\
-\x05field\x03\0\0\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01k\
-y\x01@\x02\x05field\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05f\
-ield\x01\0\x06\x04\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0\
-.2.0\x05\x19\x01B\x03\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0\
-$nodesift:predicate/node-images@0.2.0\x05\x1a\x01B\x03\x01px\x01@\0\0\0\x04\0\x07\
-created\x01\x01\x03\0!nodesift:predicate/node-age@0.2.0\x05\x1b\x02\x03\0\x0d\x06\
-amount\x02\x03\0\x0d\x0anano-units\x01B0\x02\x03\x02\x01\x1c\x04\0\x06amount\x03\
-\0\0\x02\x03\x02\x01\x1d\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0e\
-selector-lists\x05\x0aattributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\
-\x05pools\x01y\0\x05error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0a\
-incomplete\x07invalid\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\
-\x0b\x07devicesy\x08countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04h\
-eld\x03\x04\0\x07counter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\
-\x04\0\x04held\x03\0\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06\
-answer\x03\0\x12\x01k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05ra\
-nge\x03\0\x15\x01p\x01\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0c\
-valid-values\x17\x0bvalid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\
-\x01o\x02y\x03\x01p\x1d\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14mul\
-tiple-allocations\x7f\x0acapacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01\
-r\x03\x03keys\x05values\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\
-\x01p\x0f\x01p}\x01p\x11\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\
-\x05pools%\x08counters&\x0cdevice-kinds#\x06in-use'\x04held(\x06values#\x0apool-\
-names\x04\x05names\x04\x05kinds)\x07drivers\x04\x06taints+\x04\0\x0edevice-colum\
-ns\x03\0,\x01@\x01\x05query\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicat\
-e/node-devices@0.2.0\x05\x1e\x01B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06st\
-ates\0\x07reasons\x01\x05texts\x02\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\
-\0\x03\x01p\x04\x01@\0\0\x05\x04\0\x0aunsuitable\x01\x06\x03\0%nodesift:predicat\
-e/node-parties@0.2.0\x05\x1f\x02\x03\0\x05\x0brequirement\x01B\x10\x02\x03\x02\x01\
-\x20\x04\0\x0brequirement\x03\0\0\x01ps\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\
-\x02\x16namespace-requirements\x04\x0crequirements\x03\x04\0\x0cpod-selector\x03\
-\0\x05\x01p\x06\x01py\x01@\x02\x09selectors\x07\x0bterminating\x7f\0\x08\x04\0\x08\
-matching\x01\x09\x01@\x01\x09selectors\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\
-\x01px\x01@\x03\x09selectors\x07\x08resources\x0bterminating\x7f\0\x0b\x04\0\x09\
-requested\x01\x0c\x03\0%nodesift:predicate/cluster-pods@0.2.0\x05!\x01B\x04\x01p\
-y\x01k\0\x01@\x01\x0bterminating\x7f\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0\
-,nodesift:predicate/cluster-controllers@0.2.0\x05\"\x01B\x03\x01p}\x01@\0\0\0\x04\
-\0\x08feasible\x01\x01\x03\0+nodesift:predicate/cluster-candidates@0.2.0\x05#\x01\
-B\x06\x01ps\x01@\0\0\0\x04\0\x0dtopology-keys\x01\x01\x01py\x01@\x01\x0ctopology\
--keys\0\x02\x04\0\x13anti-affinity-terms\x01\x03\x03\0)nodesift:predicate/cluste\
-r-affinity@0.2.0\x05$\x02\x03\0\x09\x09disk-kind\x01B\x0a\x02\x03\x02\x01%\x04\0\
-\x09disk-kind\x03\0\0\x01ps\x01r\x03\x03rowy\x09read-only\x7f\x08monitors\x02\x04\
-\0\x09disk-user\x03\0\x03\x01p\x04\x01@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adi\
-sk-users\x01\x06\x01@\x01\x05claims\0y\x04\0\x0bclaim-users\x01\x07\x03\0+nodesi\
-ft:predicate/cluster-volume-use@0.2.0\x05&\x01B\x1b\x01r\x02\x06drivers\x06handl\
-es\x04\0\x0aattachment\x03\0\0\x01o\x02ss\x01q\x04\x0dunnamed-claim\0\0\x0dmissi\
-ng-claim\x01s\0\x0dforeign-claim\x01s\0\x0euntranslatable\x01\x02\0\x04\0\x08obs\
-tacle\x03\0\x03\x01r\x04\x03rowy\x09namespaces\x03pods\x08obstacle\x04\x04\0\x0d\
-uncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\x01\x04\x01@\x01\x0aregistered\x7f\
-\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\x0a\x04\0\x0aregistered\x01\x0b\x04\
-\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\x04\0\x0edriver-missing\x01\x0c\x01\
-px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\x0e\x04\0\x04used\x01\x0e\x01py\x01\
-@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\
-\x09uncounted\x01\x12\x03\0,nodesift:predicate/cluster-attachments@0.2.0\x05'\x02\
-\x03\0\x02\x04term\x01B;\x02\x03\x02\x01(\x04\0\x04term\x03\0\0\x02\x03\x02\x01\x06\
-\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\x09immediate\x17wait-for-first-consu\
-mer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\
-\x01r\x10\x04names\x03uids\x0bvolume-names\x0aclass-name\x06\x0caccess-modes\x07\
-\x09requested\x08\x0bvolume-modes\x10attributes-classs\x08selector\x09\x0ebind-c\
-ompleted\x7f\x0dselected-node\x06\x05phases\x08deleting\x7f\x0econtroller-uid\x06\
-\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05claim\x03\0\x0c\x01p\x01\x01k\x0e\
-\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04names\x0aclass-names\x0caccess-\
-modes\x07\x08capacityx\x0bvolume-modes\x10attributes-classs\x06labels\x0b\x0anod\
-e-terms\x0f\x09claim-ref\x11\x05phases\x08deleting\x7f\x0ein-tree-plugins\x06dri\
-vers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\x05\x01o\x02s\x07\x01p\x16\x01\
-p\x17\x01r\x04\x04names\x0bprovisioners\x0cbinding-mode\x15\x12allowed-topologie\
-s\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\x14maximum-volume-bytes\x08\
-\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01r\x02\x04highx\x03loww\x04\0\
-\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09requested\x1e\x0acapacities\x1f\x04\
-\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04names\0\"\x04\0\x0bclaim-named\x01\
-#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-named\x01%\x01p\x14\x01@\x01\x05\
-claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\x05claims\0(\x04\0\x0fexact-s\
-izes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0bclass-named\x01+\x01@\0\0\x06\
-\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\x04\0\x17driver-reports-c\
-apacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\x0acapacities\x01/\x01p}\x01\
-@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(nodesift:predicate/cluster-stor\
-age@0.2.0\x05)\x01B\x02\x01@\x01\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnod\
-esift:predicate/time@0.2.0\x05*\x01B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\
-\0\x04\0\x05entry\x01\x01\x03\0$nodesift:predicate/config-maps@0.2.0\x05+\x01B\x0f\
-\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolvable\x05error\x04\0\x06s\
-tatus\x03\0\0\x01ps\x01r\x02\x06status\x01\x07reasons\x02\x04\0\x07failure\x03\0\
-\x03\x01@\0\0y\x04\0\x03all\x01\x05\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\
-\x04\0\x02or\x01\x06\x01@\x01\x01ay\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\
-\x01@\x02\x01ay\x07failure\x04\x01\0\x04\0\x06reject\x01\x08\x03\0!nodesift:pred\
-icate/row-sets@0.2.0\x05,\x01B\x04\x01m\x04\x05debug\x04info\x04warn\x05error\x04\
-\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\
-\0\x1cnodesift:predicate/log@0.2.0\x05-\x01B\x16\x01r\x03\x04names\x07versions\x07\
-summarys\x04\0\x0adescriptor\x03\0\0\x01m\x03\x0dunschedulable\x1eunschedulable-\
-and-unresolvable\x05error\x04\0\x06status\x03\0\x02\x01ps\x01r\x02\x06status\x03\
-\x07reasons\x04\x04\0\x07failure\x03\0\x05\x01p{\x01p\x06\x01r\x02\x05codes\x07\x08\
-failures\x08\x04\0\x07outcome\x03\0\x09\x01py\x01o\x02\x0a\x0b\x01q\x04\x08fits-\
-all\0\0\x09fits-none\x01\x06\0\x06by-row\x01\x0a\0\x05named\x01\x0c\0\x04\0\x07v\
-erdict\x03\0\x0d\x01@\0\0\x01\x04\0\x08describe\x01\x0f\x01j\0\x01s\x01@\x01\x04\
-argss\0\x10\x04\0\x09configure\x01\x11\x01@\x01\x04rowsy\0\x0e\x04\0\x06filter\x01\
-\x12\x04\0\"nodesift:predicate/predicate@0.2.0\x05.\x04\0\x1enodesift:predicate/\
-guest@0.2.0\x04\0\x0b\x0b\x01\0\x05guest\x03\0\0\0G\x09producers\x01\x0cprocesse\
-d-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+essions\x05\x06fields\x05\x04\0\x04term\x03\0\x06\x01r\x02\x06weightz\x0aprefere\
+nce\x07\x04\0\x0epreferred-term\x03\0\x08\x01ks\x01@\0\0\x0a\x04\0\x09node-name\x01\
+\x0b\x01o\x02ss\x01p\x0c\x01@\0\0\x0d\x04\0\x0dnode-selector\x01\x0e\x01p\x07\x01\
+k\x0f\x01@\0\0\x10\x04\0\x0erequired-terms\x01\x11\x01p\x09\x01k\x12\x01@\0\0\x13\
+\x04\0\x0fpreferred-terms\x01\x14\x03\0&nodesift:predicate/pod-placement@0.2.0\x05\
+\x02\x01B\x0a\x01m\x03\x05equal\x06exists\x05other\x04\0\x08operator\x03\0\0\x01\
+m\x04\x0bno-schedule\x12prefer-no-schedule\x0ano-execute\x05other\x04\0\x06effec\
+t\x03\0\x02\x01k\x03\x01r\x04\x03keys\x08operator\x01\x05values\x06effect\x04\x04\
+\0\x0atoleration\x03\0\x05\x01p\x06\x01@\0\0\x07\x04\0\x0btolerations\x01\x08\x03\
+\0(nodesift:predicate/pod-tolerations@0.2.0\x05\x03\x01B\x05\x01r\x02\x08resourc\
+es\x06amountx\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x08requests\x01\
+\x03\x03\0&nodesift:predicate/pod-resources@0.2.0\x05\x04\x02\x03\0\x04\x07reque\
+st\x01B\x05\x02\x03\x02\x01\x05\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\x04\
+\0\x08requests\x01\x03\x03\0.nodesift:predicate/pod-non-zero-requests@0.2.0\x05\x06\
+\x01B\x04\x01ps\x01@\0\0\0\x04\0\x0acontainers\x01\x01\x04\0\x07volumes\x01\x01\x03\
+\0#nodesift:predicate/pod-images@0.2.0\x05\x07\x01B\x0a\x01m\x05\x02in\x06not-in\
+\x06exists\x0edoes-not-exist\x07unknown\x04\0\x08operator\x03\0\0\x01ps\x01r\x04\
+\x03keys\x08operator\x01\x06values\x02\x0doperator-texts\x04\0\x0brequirement\x03\
+\0\x03\x01o\x02ss\x01p\x05\x01p\x04\x01r\x02\x0cmatch-labels\x06\x11match-expres\
+sions\x07\x04\0\x0elabel-selector\x03\0\x08\x03\0\"nodesift:predicate/selectors@\
+0.2.0\x05\x08\x02\x03\0\x07\x0elabel-selector\x01B\x11\x02\x03\x02\x01\x09\x04\0\
+\x0elabel-selector\x03\0\0\x01m\x03\x0fdo-not-schedule\x0fschedule-anyway\x05oth\
+er\x04\0\x12when-unsatisfiable\x03\0\x02\x01m\x03\x05honor\x06ignore\x05other\x04\
+\0\x09inclusion\x03\0\x04\x01k\x01\x01kz\x01k\x05\x01ps\x01r\x08\x08max-skewz\x0c\
+topology-keys\x12when-unsatisfiable\x03\x08selector\x06\x0bmin-domains\x07\x14no\
+de-affinity-policy\x08\x12node-taints-policy\x08\x10match-label-keys\x09\x04\0\x0a\
+constraint\x03\0\x0a\x01p\x0b\x01@\0\0\x0c\x04\0\x0bconstraints\x01\x0d\x01@\0\0\
+\x06\x04\0\x10default-selector\x01\x0e\x03\0#nodesift:predicate/pod-spread@0.2.0\
+\x05\x0a\x01B\x0d\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\0\x01k\x01\x01\
+ps\x01r\x06\x08selector\x02\x0anamespaces\x03\x12namespace-selector\x02\x0ctopol\
+ogy-keys\x10match-label-keys\x03\x13mismatch-label-keys\x03\x04\0\x04term\x03\0\x04\
+\x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\x07\x04\0\x0danti-affinity\x01\x07\x01\
+o\x02\x06\x06\x01@\0\0\x08\x04\0\x11invalid-preferred\x01\x09\x03\0%nodesift:pre\
+dicate/pod-affinity@0.2.0\x05\x0b\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\
+\x01\x03\0%nodesift:predicate/pod-features@0.2.0\x05\x0c\x01B\x0f\x01m\x04\x13gc\
+e-persistent-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\
+\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04\
+disk\x03\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01\
+q\x02\x04disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01\
+@\0\0\x09\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\
+\x03\0$nodesift:predicate/pod-volumes@0.2.0\x05\x0d\x01B\x03\x01ks\x01@\x01\x03k\
+eys\0\0\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\
+\x0e\x01B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0eprio\
+rity-class\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\
+\x01@\0\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\
+\x05\x01@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec\
+@0.2.0\x05\x0f\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owne\
+r\x03\0\0\x01k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\
+\0\x0econtroller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x10\x01\
+B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\
+\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08\
+obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05cl\
+ass\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atolera\
+tion\x03\0\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-na\
+mes\x0eis-alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cad\
+min-access\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\
+\x01r\x02\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05ma\
+tch\x01s\0\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01\
+r\x02\x08requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\
+\x01r\x02\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p\
+}\x01q\x02\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\
+\x01r\x03\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\
+\"\x01r\x02\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\
+\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextend\
+ed-claim\x03\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resourc\
+e\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0\
+-\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\
+\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05\
+claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x11\
+\x01B\x06\x01ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\
+\0\x03row\x01\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x12\x01B\x10\x01\
+py\x01@\x01\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\
+\x02\x04\0\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\
+\x01px\x01@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06valu\
+es\x04\0y\x04\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\
+\x03\0$nodesift:predicate/node-labels@0.2.0\x05\x13\x01B\x10\x01py\x01@\x01\x03k\
+eys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04c\
+ode\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\
+\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\
+\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesif\
+t:predicate/node-annotations@0.2.0\x05\x14\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\
+\x02\x01\x15\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\
+\0\x05taint\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\
+\x01p\x06\x01@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\
+\x0a\x01@\0\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\
+\x0b\x03\0$nodesift:predicate/node-taints@0.2.0\x05\x16\x01B\x0f\x01px\x01@\x01\x08\
+resources\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07f\
+oreign\x01\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cf\
+oreign-pods\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\
+\x08resources\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06\
+amountx\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resourc\
+es@0.2.0\x05\x17\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\
+\0\"nodesift:predicate/node-sums@0.2.0\x05\x18\x01B\x03\x01px\x01@\x01\x08resour\
+ces\0\0\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-reques\
+ts@0.2.0\x05\x19\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\
+\0#nodesift:predicate/node-ports@0.2.0\x05\x1a\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\
+\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift\
+:predicate/node-features@0.2.0\x05\x1b\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\
+\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1c\x01B\x0b\
+\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08o\
+s-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\
+\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05fie\
+ld\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\
+\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1d\x01B\x03\
+\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/\
+node-images@0.2.0\x05\x1e\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\
+\0!nodesift:predicate/node-age@0.2.0\x05\x1f\x02\x03\0\x0f\x06amount\x02\x03\0\x0f\
+\x0anano-units\x01B0\x02\x03\x02\x01\x20\x04\0\x06amount\x03\0\0\x02\x03\x02\x01\
+!\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0a\
+attributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05\
+error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invali\
+d\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08\
+countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07cou\
+nter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\
+\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01\
+k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\
+\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bv\
+alid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\
+\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0a\
+capacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05value\
+s\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\
+\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0c\
+device-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05k\
+inds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\
+\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05\"\x01\
+B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\
+\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\
+\x0aunsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05#\x02\x03\0\
+\x07\x0brequirement\x01B\x10\x02\x03\x02\x01$\x04\0\x0brequirement\x03\0\0\x01ps\
+\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0cr\
+equirements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selec\
+tors\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selector\
+s\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08\
+resources\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:pre\
+dicate/cluster-pods@0.2.0\x05%\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\
+\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-control\
+lers@0.2.0\x05&\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesi\
+ft:predicate/cluster-candidates@0.2.0\x05'\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dto\
+pology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity\
+-terms\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05(\x02\x03\0\x0b\
+\x09disk-kind\x01B\x0a\x02\x03\x02\x01)\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x03\
+\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09disk-user\x03\0\x03\x01p\x04\x01\
+@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-users\x01\x06\x01@\x01\x05claims\0y\
+\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:predicate/cluster-volume-use@0.2.0\x05\
+*\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\0\x0aattachment\x03\0\0\x01o\x02ss\
+\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-claim\x01s\0\x0dforeign-claim\x01s\0\x0e\
+untranslatable\x01\x02\0\x04\0\x08obstacle\x03\0\x03\x01r\x04\x03rowy\x09namespa\
+ces\x03pods\x08obstacle\x04\x04\0\x0duncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\
+\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\
+\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\
+\x04\0\x0edriver-missing\x01\x0c\x01px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\
+\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\
+\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09uncounted\x01\x12\x03\0,nodesift:predica\
+te/cluster-attachments@0.2.0\x05+\x02\x03\0\x02\x04term\x01B;\x02\x03\x02\x01,\x04\
+\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\
+\x09immediate\x17wait-for-first-consumer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01\
+ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\x10\x04names\x03uids\x0bvolume-names\x0a\
+class-name\x06\x0caccess-modes\x07\x09requested\x08\x0bvolume-modes\x10attribute\
+s-classs\x08selector\x09\x0ebind-completed\x7f\x0dselected-node\x06\x05phases\x08\
+deleting\x7f\x0econtroller-uid\x06\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05\
+claim\x03\0\x0c\x01p\x01\x01k\x0e\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04\
+names\x0aclass-names\x0caccess-modes\x07\x08capacityx\x0bvolume-modes\x10attribu\
+tes-classs\x06labels\x0b\x0anode-terms\x0f\x09claim-ref\x11\x05phases\x08deletin\
+g\x7f\x0ein-tree-plugins\x06drivers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\
+\x05\x01o\x02s\x07\x01p\x16\x01p\x17\x01r\x04\x04names\x0bprovisioners\x0cbindin\
+g-mode\x15\x12allowed-topologies\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\
+\x14maximum-volume-bytes\x08\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01\
+r\x02\x04highx\x03loww\x04\0\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09reques\
+ted\x1e\x0acapacities\x1f\x04\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04na\
+mes\0\"\x04\0\x0bclaim-named\x01#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-\
+named\x01%\x01p\x14\x01@\x01\x05claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\
+\x05claims\0(\x04\0\x0fexact-sizes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0b\
+class-named\x01+\x01@\0\0\x06\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\
+\x04\0\x17driver-reports-capacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\
+\x0acapacities\x01/\x01p}\x01@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(no\
+desift:predicate/cluster-storage@0.2.0\x05-\x01B\x02\x01@\x01\x05images\0x\x04\0\
+\x04size\x01\0\x03\0'nodesift:predicate/cluster-images@0.2.0\x05.\x01B\x02\x01@\x01\
+\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x05/\x01\
+B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nod\
+esift:predicate/config-maps@0.2.0\x050\x01B\x0f\x01m\x03\x0dunschedulable\x1euns\
+chedulable-and-unresolvable\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06s\
+tatus\x01\x07reasons\x02\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\
+\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\
+\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\
+\0\x04\0\x06reject\x01\x08\x03\0!nodesift:predicate/row-sets@0.2.0\x051\x01B\x04\
+\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
+evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0\
+.2.0\x052\x01B\x16\x01r\x03\x04names\x07versions\x07summarys\x04\0\x0adescriptor\
+\x03\0\0\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolvable\x05error\x04\
+\0\x06status\x03\0\x02\x01ps\x01r\x02\x06status\x03\x07reasons\x04\x04\0\x07fail\
+ure\x03\0\x05\x01p{\x01p\x06\x01r\x02\x05codes\x07\x08failures\x08\x04\0\x07outc\
+ome\x03\0\x09\x01py\x01o\x02\x0a\x0b\x01q\x04\x08fits-all\0\0\x09fits-none\x01\x06\
+\0\x06by-row\x01\x0a\0\x05named\x01\x0c\0\x04\0\x07verdict\x03\0\x0d\x01@\0\0\x01\
+\x04\0\x08describe\x01\x0f\x01j\0\x01s\x01@\x01\x04argss\0\x10\x04\0\x09configur\
+e\x01\x11\x01@\x01\x04rowsy\0\x0e\x04\0\x06filter\x01\x12\x04\0\"nodesift:predic\
+ate/predicate@0.2.0\x053\x04\0\x1enodesift:predicate/guest@0.2.0\x04\0\x0b\x0b\x01\
+\0\x05guest\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
+0.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -14609,197 +15145,204 @@ pub use __export_guest_impl as __export_component;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 8876] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x90D\x01A\x02\x01AU\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 9288] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xacG\x01A\x02\x01A^\x01\
 B\x05\x01@\0\0s\x04\0\x09namespace\x01\0\x01ks\x01@\x01\x03keys\0\x01\x04\0\x05l\
 abel\x01\x02\x03\0#nodesift:predicate/pod-labels@0.2.0\x05\0\x01B\x03\x01ks\x01@\
 \x01\x03keys\0\0\x04\0\x0aannotation\x01\x01\x03\0(nodesift:predicate/pod-annota\
-tions@0.2.0\x05\x01\x01B\x13\x01m\x07\x02in\x06not-in\x06exists\x0edoes-not-exis\
+tions@0.2.0\x05\x01\x01B\x19\x01m\x07\x02in\x06not-in\x06exists\x0edoes-not-exis\
 t\x02gt\x02lt\x07unknown\x04\0\x08operator\x03\0\0\x01ps\x01r\x03\x03keys\x08ope\
 rator\x01\x06values\x02\x04\0\x0brequirement\x03\0\x03\x01p\x04\x01r\x02\x0bexpr\
-essions\x05\x06fields\x05\x04\0\x04term\x03\0\x06\x01ks\x01@\0\0\x08\x04\0\x09no\
-de-name\x01\x09\x01o\x02ss\x01p\x0a\x01@\0\0\x0b\x04\0\x0dnode-selector\x01\x0c\x01\
-p\x07\x01k\x0d\x01@\0\0\x0e\x04\0\x0erequired-terms\x01\x0f\x03\0&nodesift:predi\
-cate/pod-placement@0.2.0\x05\x02\x01B\x0a\x01m\x03\x05equal\x06exists\x05other\x04\
-\0\x08operator\x03\0\0\x01m\x04\x0bno-schedule\x12prefer-no-schedule\x0ano-execu\
-te\x05other\x04\0\x06effect\x03\0\x02\x01k\x03\x01r\x04\x03keys\x08operator\x01\x05\
-values\x06effect\x04\x04\0\x0atoleration\x03\0\x05\x01p\x06\x01@\0\0\x07\x04\0\x0b\
-tolerations\x01\x08\x03\0(nodesift:predicate/pod-tolerations@0.2.0\x05\x03\x01B\x05\
-\x01r\x02\x08resources\x06amountx\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\
-\x04\0\x08requests\x01\x03\x03\0&nodesift:predicate/pod-resources@0.2.0\x05\x04\x01\
-B\x0a\x01m\x05\x02in\x06not-in\x06exists\x0edoes-not-exist\x07unknown\x04\0\x08o\
-perator\x03\0\0\x01ps\x01r\x04\x03keys\x08operator\x01\x06values\x02\x0doperator\
--texts\x04\0\x0brequirement\x03\0\x03\x01o\x02ss\x01p\x05\x01p\x04\x01r\x02\x0cm\
-atch-labels\x06\x11match-expressions\x07\x04\0\x0elabel-selector\x03\0\x08\x03\0\
-\"nodesift:predicate/selectors@0.2.0\x05\x05\x02\x03\0\x05\x0elabel-selector\x01\
-B\x11\x02\x03\x02\x01\x06\x04\0\x0elabel-selector\x03\0\0\x01m\x03\x0fdo-not-sch\
-edule\x0fschedule-anyway\x05other\x04\0\x12when-unsatisfiable\x03\0\x02\x01m\x03\
-\x05honor\x06ignore\x05other\x04\0\x09inclusion\x03\0\x04\x01k\x01\x01kz\x01k\x05\
-\x01ps\x01r\x08\x08max-skewz\x0ctopology-keys\x12when-unsatisfiable\x03\x08selec\
-tor\x06\x0bmin-domains\x07\x14node-affinity-policy\x08\x12node-taints-policy\x08\
-\x10match-label-keys\x09\x04\0\x0aconstraint\x03\0\x0a\x01p\x0b\x01@\0\0\x0c\x04\
-\0\x0bconstraints\x01\x0d\x01@\0\0\x06\x04\0\x10default-selector\x01\x0e\x03\0#n\
-odesift:predicate/pod-spread@0.2.0\x05\x07\x01B\x0d\x02\x03\x02\x01\x06\x04\0\x0e\
-label-selector\x03\0\0\x01k\x01\x01ps\x01r\x06\x08selector\x02\x0anamespaces\x03\
-\x12namespace-selector\x02\x0ctopology-keys\x10match-label-keys\x03\x13mismatch-\
-label-keys\x03\x04\0\x04term\x03\0\x04\x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\
-\x07\x04\0\x0danti-affinity\x01\x07\x01o\x02\x06\x06\x01@\0\0\x08\x04\0\x11inval\
-id-preferred\x01\x09\x03\0%nodesift:predicate/pod-affinity@0.2.0\x05\x08\x01B\x03\
-\x01ps\x01@\0\0\0\x04\0\x08required\x01\x01\x03\0%nodesift:predicate/pod-feature\
-s@0.2.0\x05\x09\x01B\x0f\x01m\x04\x13gce-persistent-disk\x17aws-elastic-block-st\
-ore\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\
-\x09read-only\x7f\x08monitors\x02\x04\0\x04disk\x03\0\x03\x01r\x02\x04names\x09e\
-phemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01q\x02\x04disk\x01\x04\0\x05claim\x01\
-\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01@\0\0\x09\x04\0\x07volumes\x01\x0a\x01\
-o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\x03\0$nodesift:predicate/pod-volume\
-s@0.2.0\x05\x0a\x01B\x03\x01ks\x01@\x01\x03keys\0\0\x04\0\x05label\x01\x01\x03\0\
-)nodesift:predicate/namespace-labels@0.2.0\x05\x0b\x01B\x0e\x01@\0\0z\x04\0\x08p\
-riority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0epriority-class\x01\x02\x04\0\x0fservic\
-e-account\x01\x02\x04\0\x0druntime-class\x01\x02\x01@\0\0\x7f\x04\0\x0chost-netw\
-ork\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\x05\x01@\0\0s\x04\0\x0eschedu\
-ler-name\x01\x06\x03\0!nodesift:predicate/pod-spec@0.2.0\x05\x0c\x01B\x08\x01r\x03\
-\x0bapi-versions\x04kinds\x04names\x04\0\x05owner\x03\0\0\x01k\x01\x01@\0\0\x02\x04\
-\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\0\x0econtroller-uid\x01\x05\x03\0\
-\"nodesift:predicate/pod-owner@0.2.0\x05\x0d\x01B;\x01r\x02\x04highx\x03loww\x04\
-\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\x05unitsx\x04\0\x06amount\x03\
-\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08obstacle\x03\0\x04\x01ps\x01k\x06\
-\x01r\x02\x04names\x09selectors\x07\x04\0\x05class\x03\0\x08\x01r\x04\x03keys\x08\
-operators\x05values\x06effects\x04\0\x0atoleration\x03\0\x0a\x01ks\x01p\x0c\x01p\
-\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-names\x0eis-alternative\x7f\x05class\
-\x09\x09selectors\x0d\x04modes\x05countx\x0cadmin-access\x7f\x0btolerations\x0e\x08\
-capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\x01r\x02\x04bases\x0calternatives\
-\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05match\x01s\0\x08distinct\x01s\0\x07u\
-nknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01r\x02\x08requests\x06\x04kind\x17\
-\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\x01r\x02\x08requests\x1a\x0bcon\
-straints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p}\x01q\x02\x0bunallocated\x01\x1d\
-\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\x01r\x03\x03keyy\x08resourcey\
-\x05countx\x04\0\x12container-resource\x03\0!\x01p\"\x01r\x02\x08is-short\x7f\x09\
-resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\x0chas-requests\0\0\x09alloc\
-ated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextended-claim\x03\0'\x01k\x09\x01r\
-\x02\x05class)\x03own\x1e\x04\0\x11extended-resource\x03\0*\x01p+\x01r\x02\x05cl\
-aim(\x09resources,\x04\0\x12extended-resources\x03\0-\x01p\x20\x01j\x01/\x01\x05\
-\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\x08extended\x013\x01@\x01\x05\
-claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05claimy\05\x04\0\x08deriving\
-\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x0e\x01B\x06\x01ps\x01@\0\0\0\
-\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\0\x03row\x01\x03\x03\0\
-&nodesift:predicate/node-identity@0.2.0\x05\x0f\x01B\x10\x01py\x01@\x01\x03keys\0\
-\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\
-\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03\
-keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07\
-rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0$nodesift:pr\
-edicate/node-labels@0.2.0\x05\x10\x01B\x10\x01py\x01@\x01\x03keys\0\0\x04\0\x06c\
-olumn\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\x03\x01ps\x01\
-@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03keys\0\x06\x04\
-\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07rows-in\x01\x08\
-\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesift:predicate/node-an\
-notations@0.2.0\x05\x11\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\x02\x01\x12\x04\
-\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\0\x05taint\x03\
-\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\x01p\x06\x01@\0\
-\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\x0a\x01@\0\0\
-y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\x0b\x03\0$no\
-desift:predicate/node-taints@0.2.0\x05\x13\x01B\x0f\x01px\x01@\x01\x08resources\0\
-\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07foreign\x01\x01\
-\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cforeign-pods\x01\
-\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\x08resources\0\
-\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06amountx\0y\x04\
-\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resources@0.2.0\x05\x14\
-\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\0\"nodesift:pr\
-edicate/node-sums@0.2.0\x05\x15\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conf\
-licts\x01\x02\x03\0#nodesift:predicate/node-ports@0.2.0\x05\x16\x01B\x07\x01ps\x01\
-p\0\x01@\0\0\x01\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\
-\x03\0&nodesift:predicate/node-features@0.2.0\x05\x17\x01B\x03\x01p}\x01@\x01\x04\
-types\0\0\x04\0\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\
-\x05\x18\x01B\x0b\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-run\
-time-version\x08os-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\
-\x05field\x03\0\0\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01k\
-y\x01@\x02\x05field\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05f\
-ield\x01\0\x06\x04\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0\
-.2.0\x05\x19\x01B\x03\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0\
-$nodesift:predicate/node-images@0.2.0\x05\x1a\x01B\x03\x01px\x01@\0\0\0\x04\0\x07\
-created\x01\x01\x03\0!nodesift:predicate/node-age@0.2.0\x05\x1b\x02\x03\0\x0d\x06\
-amount\x02\x03\0\x0d\x0anano-units\x01B0\x02\x03\x02\x01\x1c\x04\0\x06amount\x03\
-\0\0\x02\x03\x02\x01\x1d\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0e\
-selector-lists\x05\x0aattributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\
-\x05pools\x01y\0\x05error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0a\
-incomplete\x07invalid\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\
-\x0b\x07devicesy\x08countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04h\
-eld\x03\x04\0\x07counter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\
-\x04\0\x04held\x03\0\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06\
-answer\x03\0\x12\x01k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05ra\
-nge\x03\0\x15\x01p\x01\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0c\
-valid-values\x17\x0bvalid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\
-\x01o\x02y\x03\x01p\x1d\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14mul\
-tiple-allocations\x7f\x0acapacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01\
-r\x03\x03keys\x05values\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\
-\x01p\x0f\x01p}\x01p\x11\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\
-\x05pools%\x08counters&\x0cdevice-kinds#\x06in-use'\x04held(\x06values#\x0apool-\
-names\x04\x05names\x04\x05kinds)\x07drivers\x04\x06taints+\x04\0\x0edevice-colum\
-ns\x03\0,\x01@\x01\x05query\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicat\
-e/node-devices@0.2.0\x05\x1e\x01B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06st\
-ates\0\x07reasons\x01\x05texts\x02\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\
-\0\x03\x01p\x04\x01@\0\0\x05\x04\0\x0aunsuitable\x01\x06\x03\0%nodesift:predicat\
-e/node-parties@0.2.0\x05\x1f\x02\x03\0\x05\x0brequirement\x01B\x10\x02\x03\x02\x01\
-\x20\x04\0\x0brequirement\x03\0\0\x01ps\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\
-\x02\x16namespace-requirements\x04\x0crequirements\x03\x04\0\x0cpod-selector\x03\
-\0\x05\x01p\x06\x01py\x01@\x02\x09selectors\x07\x0bterminating\x7f\0\x08\x04\0\x08\
-matching\x01\x09\x01@\x01\x09selectors\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\
-\x01px\x01@\x03\x09selectors\x07\x08resources\x0bterminating\x7f\0\x0b\x04\0\x09\
-requested\x01\x0c\x03\0%nodesift:predicate/cluster-pods@0.2.0\x05!\x01B\x04\x01p\
-y\x01k\0\x01@\x01\x0bterminating\x7f\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0\
-,nodesift:predicate/cluster-controllers@0.2.0\x05\"\x01B\x03\x01p}\x01@\0\0\0\x04\
-\0\x08feasible\x01\x01\x03\0+nodesift:predicate/cluster-candidates@0.2.0\x05#\x01\
-B\x06\x01ps\x01@\0\0\0\x04\0\x0dtopology-keys\x01\x01\x01py\x01@\x01\x0ctopology\
--keys\0\x02\x04\0\x13anti-affinity-terms\x01\x03\x03\0)nodesift:predicate/cluste\
-r-affinity@0.2.0\x05$\x02\x03\0\x09\x09disk-kind\x01B\x0a\x02\x03\x02\x01%\x04\0\
-\x09disk-kind\x03\0\0\x01ps\x01r\x03\x03rowy\x09read-only\x7f\x08monitors\x02\x04\
-\0\x09disk-user\x03\0\x03\x01p\x04\x01@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adi\
-sk-users\x01\x06\x01@\x01\x05claims\0y\x04\0\x0bclaim-users\x01\x07\x03\0+nodesi\
-ft:predicate/cluster-volume-use@0.2.0\x05&\x01B\x1b\x01r\x02\x06drivers\x06handl\
-es\x04\0\x0aattachment\x03\0\0\x01o\x02ss\x01q\x04\x0dunnamed-claim\0\0\x0dmissi\
-ng-claim\x01s\0\x0dforeign-claim\x01s\0\x0euntranslatable\x01\x02\0\x04\0\x08obs\
-tacle\x03\0\x03\x01r\x04\x03rowy\x09namespaces\x03pods\x08obstacle\x04\x04\0\x0d\
-uncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\x01\x04\x01@\x01\x0aregistered\x7f\
-\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\x0a\x04\0\x0aregistered\x01\x0b\x04\
-\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\x04\0\x0edriver-missing\x01\x0c\x01\
-px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\x0e\x04\0\x04used\x01\x0e\x01py\x01\
-@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\
-\x09uncounted\x01\x12\x03\0,nodesift:predicate/cluster-attachments@0.2.0\x05'\x02\
-\x03\0\x02\x04term\x01B;\x02\x03\x02\x01(\x04\0\x04term\x03\0\0\x02\x03\x02\x01\x06\
-\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\x09immediate\x17wait-for-first-consu\
-mer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\
-\x01r\x10\x04names\x03uids\x0bvolume-names\x0aclass-name\x06\x0caccess-modes\x07\
-\x09requested\x08\x0bvolume-modes\x10attributes-classs\x08selector\x09\x0ebind-c\
-ompleted\x7f\x0dselected-node\x06\x05phases\x08deleting\x7f\x0econtroller-uid\x06\
-\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05claim\x03\0\x0c\x01p\x01\x01k\x0e\
-\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04names\x0aclass-names\x0caccess-\
-modes\x07\x08capacityx\x0bvolume-modes\x10attributes-classs\x06labels\x0b\x0anod\
-e-terms\x0f\x09claim-ref\x11\x05phases\x08deleting\x7f\x0ein-tree-plugins\x06dri\
-vers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\x05\x01o\x02s\x07\x01p\x16\x01\
-p\x17\x01r\x04\x04names\x0bprovisioners\x0cbinding-mode\x15\x12allowed-topologie\
-s\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\x14maximum-volume-bytes\x08\
-\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01r\x02\x04highx\x03loww\x04\0\
-\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09requested\x1e\x0acapacities\x1f\x04\
-\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04names\0\"\x04\0\x0bclaim-named\x01\
-#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-named\x01%\x01p\x14\x01@\x01\x05\
-claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\x05claims\0(\x04\0\x0fexact-s\
-izes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0bclass-named\x01+\x01@\0\0\x06\
-\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\x04\0\x17driver-reports-c\
-apacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\x0acapacities\x01/\x01p}\x01\
-@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(nodesift:predicate/cluster-stor\
-age@0.2.0\x05)\x01B\x02\x01@\x01\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnod\
-esift:predicate/time@0.2.0\x05*\x01B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\
-\0\x04\0\x05entry\x01\x01\x03\0$nodesift:predicate/config-maps@0.2.0\x05+\x01B\x0f\
-\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolvable\x05error\x04\0\x06s\
-tatus\x03\0\0\x01ps\x01r\x02\x06status\x01\x07reasons\x02\x04\0\x07failure\x03\0\
-\x03\x01@\0\0y\x04\0\x03all\x01\x05\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\
-\x04\0\x02or\x01\x06\x01@\x01\x01ay\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\
-\x01@\x02\x01ay\x07failure\x04\x01\0\x04\0\x06reject\x01\x08\x03\0!nodesift:pred\
-icate/row-sets@0.2.0\x05,\x01B\x04\x01m\x04\x05debug\x04info\x04warn\x05error\x04\
-\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\
-\0\x1cnodesift:predicate/log@0.2.0\x05-\x04\0>nodesift:predicate/guest-with-all-\
-of-its-exports-removed@0.2.0\x04\0\x0b+\x01\0%guest-with-all-of-its-exports-remo\
-ved\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10\
-wit-bindgen-rust\x060.60.0";
+essions\x05\x06fields\x05\x04\0\x04term\x03\0\x06\x01r\x02\x06weightz\x0aprefere\
+nce\x07\x04\0\x0epreferred-term\x03\0\x08\x01ks\x01@\0\0\x0a\x04\0\x09node-name\x01\
+\x0b\x01o\x02ss\x01p\x0c\x01@\0\0\x0d\x04\0\x0dnode-selector\x01\x0e\x01p\x07\x01\
+k\x0f\x01@\0\0\x10\x04\0\x0erequired-terms\x01\x11\x01p\x09\x01k\x12\x01@\0\0\x13\
+\x04\0\x0fpreferred-terms\x01\x14\x03\0&nodesift:predicate/pod-placement@0.2.0\x05\
+\x02\x01B\x0a\x01m\x03\x05equal\x06exists\x05other\x04\0\x08operator\x03\0\0\x01\
+m\x04\x0bno-schedule\x12prefer-no-schedule\x0ano-execute\x05other\x04\0\x06effec\
+t\x03\0\x02\x01k\x03\x01r\x04\x03keys\x08operator\x01\x05values\x06effect\x04\x04\
+\0\x0atoleration\x03\0\x05\x01p\x06\x01@\0\0\x07\x04\0\x0btolerations\x01\x08\x03\
+\0(nodesift:predicate/pod-tolerations@0.2.0\x05\x03\x01B\x05\x01r\x02\x08resourc\
+es\x06amountx\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x08requests\x01\
+\x03\x03\0&nodesift:predicate/pod-resources@0.2.0\x05\x04\x02\x03\0\x04\x07reque\
+st\x01B\x05\x02\x03\x02\x01\x05\x04\0\x07request\x03\0\0\x01p\x01\x01@\0\0\x02\x04\
+\0\x08requests\x01\x03\x03\0.nodesift:predicate/pod-non-zero-requests@0.2.0\x05\x06\
+\x01B\x04\x01ps\x01@\0\0\0\x04\0\x0acontainers\x01\x01\x04\0\x07volumes\x01\x01\x03\
+\0#nodesift:predicate/pod-images@0.2.0\x05\x07\x01B\x0a\x01m\x05\x02in\x06not-in\
+\x06exists\x0edoes-not-exist\x07unknown\x04\0\x08operator\x03\0\0\x01ps\x01r\x04\
+\x03keys\x08operator\x01\x06values\x02\x0doperator-texts\x04\0\x0brequirement\x03\
+\0\x03\x01o\x02ss\x01p\x05\x01p\x04\x01r\x02\x0cmatch-labels\x06\x11match-expres\
+sions\x07\x04\0\x0elabel-selector\x03\0\x08\x03\0\"nodesift:predicate/selectors@\
+0.2.0\x05\x08\x02\x03\0\x07\x0elabel-selector\x01B\x11\x02\x03\x02\x01\x09\x04\0\
+\x0elabel-selector\x03\0\0\x01m\x03\x0fdo-not-schedule\x0fschedule-anyway\x05oth\
+er\x04\0\x12when-unsatisfiable\x03\0\x02\x01m\x03\x05honor\x06ignore\x05other\x04\
+\0\x09inclusion\x03\0\x04\x01k\x01\x01kz\x01k\x05\x01ps\x01r\x08\x08max-skewz\x0c\
+topology-keys\x12when-unsatisfiable\x03\x08selector\x06\x0bmin-domains\x07\x14no\
+de-affinity-policy\x08\x12node-taints-policy\x08\x10match-label-keys\x09\x04\0\x0a\
+constraint\x03\0\x0a\x01p\x0b\x01@\0\0\x0c\x04\0\x0bconstraints\x01\x0d\x01@\0\0\
+\x06\x04\0\x10default-selector\x01\x0e\x03\0#nodesift:predicate/pod-spread@0.2.0\
+\x05\x0a\x01B\x0d\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\0\x01k\x01\x01\
+ps\x01r\x06\x08selector\x02\x0anamespaces\x03\x12namespace-selector\x02\x0ctopol\
+ogy-keys\x10match-label-keys\x03\x13mismatch-label-keys\x03\x04\0\x04term\x03\0\x04\
+\x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\x07\x04\0\x0danti-affinity\x01\x07\x01\
+o\x02\x06\x06\x01@\0\0\x08\x04\0\x11invalid-preferred\x01\x09\x03\0%nodesift:pre\
+dicate/pod-affinity@0.2.0\x05\x0b\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\
+\x01\x03\0%nodesift:predicate/pod-features@0.2.0\x05\x0c\x01B\x0f\x01m\x04\x13gc\
+e-persistent-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\
+\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04\
+disk\x03\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01\
+q\x02\x04disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01\
+@\0\0\x09\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\
+\x03\0$nodesift:predicate/pod-volumes@0.2.0\x05\x0d\x01B\x03\x01ks\x01@\x01\x03k\
+eys\0\0\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\
+\x0e\x01B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0eprio\
+rity-class\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\
+\x01@\0\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\
+\x05\x01@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec\
+@0.2.0\x05\x0f\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owne\
+r\x03\0\0\x01k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\
+\0\x0econtroller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x10\x01\
+B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\
+\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08\
+obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05cl\
+ass\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atolera\
+tion\x03\0\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-na\
+mes\x0eis-alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cad\
+min-access\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\
+\x01r\x02\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05ma\
+tch\x01s\0\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01\
+r\x02\x08requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\
+\x01r\x02\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p\
+}\x01q\x02\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\
+\x01r\x03\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\
+\"\x01r\x02\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\
+\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextend\
+ed-claim\x03\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resourc\
+e\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0\
+-\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\
+\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05\
+claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x11\
+\x01B\x06\x01ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\
+\0\x03row\x01\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x12\x01B\x10\x01\
+py\x01@\x01\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\
+\x02\x04\0\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\
+\x01px\x01@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06valu\
+es\x04\0y\x04\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\
+\x03\0$nodesift:predicate/node-labels@0.2.0\x05\x13\x01B\x10\x01py\x01@\x01\x03k\
+eys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04c\
+ode\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\
+\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\
+\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesif\
+t:predicate/node-annotations@0.2.0\x05\x14\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\
+\x02\x01\x15\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\
+\0\x05taint\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\
+\x01p\x06\x01@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\
+\x0a\x01@\0\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\
+\x0b\x03\0$nodesift:predicate/node-taints@0.2.0\x05\x16\x01B\x0f\x01px\x01@\x01\x08\
+resources\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07f\
+oreign\x01\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cf\
+oreign-pods\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\
+\x08resources\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06\
+amountx\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resourc\
+es@0.2.0\x05\x17\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\
+\0\"nodesift:predicate/node-sums@0.2.0\x05\x18\x01B\x03\x01px\x01@\x01\x08resour\
+ces\0\0\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-reques\
+ts@0.2.0\x05\x19\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\
+\0#nodesift:predicate/node-ports@0.2.0\x05\x1a\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\
+\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift\
+:predicate/node-features@0.2.0\x05\x1b\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\
+\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1c\x01B\x0b\
+\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08o\
+s-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\
+\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05fie\
+ld\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\
+\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1d\x01B\x03\
+\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/\
+node-images@0.2.0\x05\x1e\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\
+\0!nodesift:predicate/node-age@0.2.0\x05\x1f\x02\x03\0\x0f\x06amount\x02\x03\0\x0f\
+\x0anano-units\x01B0\x02\x03\x02\x01\x20\x04\0\x06amount\x03\0\0\x02\x03\x02\x01\
+!\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0a\
+attributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05\
+error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invali\
+d\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08\
+countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07cou\
+nter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\
+\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01\
+k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\
+\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bv\
+alid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\
+\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0a\
+capacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05value\
+s\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\
+\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0c\
+device-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05k\
+inds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\
+\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05\"\x01\
+B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\
+\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\
+\x0aunsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05#\x02\x03\0\
+\x07\x0brequirement\x01B\x10\x02\x03\x02\x01$\x04\0\x0brequirement\x03\0\0\x01ps\
+\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0cr\
+equirements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selec\
+tors\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selector\
+s\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08\
+resources\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:pre\
+dicate/cluster-pods@0.2.0\x05%\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\
+\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-control\
+lers@0.2.0\x05&\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesi\
+ft:predicate/cluster-candidates@0.2.0\x05'\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dto\
+pology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity\
+-terms\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05(\x02\x03\0\x0b\
+\x09disk-kind\x01B\x0a\x02\x03\x02\x01)\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x03\
+\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09disk-user\x03\0\x03\x01p\x04\x01\
+@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-users\x01\x06\x01@\x01\x05claims\0y\
+\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:predicate/cluster-volume-use@0.2.0\x05\
+*\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\0\x0aattachment\x03\0\0\x01o\x02ss\
+\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-claim\x01s\0\x0dforeign-claim\x01s\0\x0e\
+untranslatable\x01\x02\0\x04\0\x08obstacle\x03\0\x03\x01r\x04\x03rowy\x09namespa\
+ces\x03pods\x08obstacle\x04\x04\0\x0duncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\
+\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\
+\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\
+\x04\0\x0edriver-missing\x01\x0c\x01px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\
+\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\
+\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09uncounted\x01\x12\x03\0,nodesift:predica\
+te/cluster-attachments@0.2.0\x05+\x02\x03\0\x02\x04term\x01B;\x02\x03\x02\x01,\x04\
+\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\
+\x09immediate\x17wait-for-first-consumer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01\
+ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\x10\x04names\x03uids\x0bvolume-names\x0a\
+class-name\x06\x0caccess-modes\x07\x09requested\x08\x0bvolume-modes\x10attribute\
+s-classs\x08selector\x09\x0ebind-completed\x7f\x0dselected-node\x06\x05phases\x08\
+deleting\x7f\x0econtroller-uid\x06\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05\
+claim\x03\0\x0c\x01p\x01\x01k\x0e\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04\
+names\x0aclass-names\x0caccess-modes\x07\x08capacityx\x0bvolume-modes\x10attribu\
+tes-classs\x06labels\x0b\x0anode-terms\x0f\x09claim-ref\x11\x05phases\x08deletin\
+g\x7f\x0ein-tree-plugins\x06drivers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\
+\x05\x01o\x02s\x07\x01p\x16\x01p\x17\x01r\x04\x04names\x0bprovisioners\x0cbindin\
+g-mode\x15\x12allowed-topologies\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\
+\x14maximum-volume-bytes\x08\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01\
+r\x02\x04highx\x03loww\x04\0\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09reques\
+ted\x1e\x0acapacities\x1f\x04\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04na\
+mes\0\"\x04\0\x0bclaim-named\x01#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-\
+named\x01%\x01p\x14\x01@\x01\x05claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\
+\x05claims\0(\x04\0\x0fexact-sizes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0b\
+class-named\x01+\x01@\0\0\x06\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\
+\x04\0\x17driver-reports-capacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\
+\x0acapacities\x01/\x01p}\x01@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(no\
+desift:predicate/cluster-storage@0.2.0\x05-\x01B\x02\x01@\x01\x05images\0x\x04\0\
+\x04size\x01\0\x03\0'nodesift:predicate/cluster-images@0.2.0\x05.\x01B\x02\x01@\x01\
+\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x05/\x01\
+B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nod\
+esift:predicate/config-maps@0.2.0\x050\x01B\x0f\x01m\x03\x0dunschedulable\x1euns\
+chedulable-and-unresolvable\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06s\
+tatus\x01\x07reasons\x02\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\
+\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\
+\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\
+\0\x04\0\x06reject\x01\x08\x03\0!nodesift:predicate/row-sets@0.2.0\x051\x01B\x04\
+\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
+evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0\
+.2.0\x052\x04\0>nodesift:predicate/guest-with-all-of-its-exports-removed@0.2.0\x04\
+\0\x0b+\x01\0%guest-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0c\
+processed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

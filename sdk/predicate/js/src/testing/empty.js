@@ -12,12 +12,20 @@ export const empty = (rows) => ({
     nodeName: () => null,
     nodeSelector: () => [],
     requiredTerms: () => null,
+    preferredTerms: () => null,
   },
   'pod-tolerations': {
     tolerations: () => [],
   },
   'pod-resources': {
     requests: () => [],
+  },
+  'pod-non-zero-requests': {
+    requests: () => [],
+  },
+  'pod-images': {
+    containers: () => [],
+    volumes: () => [],
   },
   'pod-spread': {
     constraints: () => [],
@@ -92,6 +100,9 @@ export const empty = (rows) => ({
   'node-sums': {
     column: () => new Array(rows).fill(0),
   },
+  'node-non-zero-requests': {
+    requested: () => new Array(rows).fill(0),
+  },
   'node-ports': {
     conflicts: () => null,
   },
@@ -158,6 +169,9 @@ export const empty = (rows) => ({
     driverReportsCapacity: () => false,
     capacities: () => [],
     migrated: () => new Uint8Array(rows),
+  },
+  'cluster-images': {
+    size: () => 0,
   },
   'time': {
     passed: () => false,

@@ -24,6 +24,13 @@ class PodPlacementTerm(Protocol):
     @property
     def fields(self) -> list[PodPlacementRequirement]: ...
 
+class PodPlacementPreferredTerm(Protocol):
+    """A PreferredSchedulingTerm: a number that a node is worth which matches the term. Since 0.2."""
+    @property
+    def weight(self) -> int: ...
+    @property
+    def preference(self) -> PodPlacementTerm: ...
+
 class PodTolerationsToleration(Protocol):
     """One entry of `spec.tolerations`."""
     @property
@@ -538,7 +545,7 @@ class PodAnnotations(Protocol):
         ...
 
 class PodPlacement(Protocol):
-    """`spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+    """`spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated. The
     predicate itself compares them with label columns.
     """
     def node_name(self) -> str | None:
@@ -550,6 +557,11 @@ class PodPlacement(Protocol):
     def required_terms(self) -> list[PodPlacementTerm] | None:
         """`spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`: its terms, at least one of which
         must hold. None where the pod has no required node affinity. An empty list matches no node.
+        """
+        ...
+    def preferred_terms(self) -> list[PodPlacementPreferredTerm] | None:
+        """`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+        list. Since 0.2.
         """
         ...
 
@@ -567,6 +579,27 @@ class PodResources(Protocol):
         """The pod's requests, one entry per resource. First `cpu`, `memory` and `ephemeral-storage`, each only where it is
         above 0. Then every other resource that the pod names, sorted by name; here an amount can be 0.
         """
+        ...
+
+class PodNonZeroRequests(Protocol):
+    """The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them. Every container that names no `cpu` counts with
+    100 millicores, and every one that names no `memory` with 200 MiB, so that pods without requests count as well. Since 0.2.
+    """
+    def requests(self) -> list[PodResourcesRequest]:
+        """Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+        are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+        """
+        ...
+
+class PodImages(Protocol):
+    """Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag
+    `latest`. Since 0.2.
+    """
+    def containers(self) -> list[str]:
+        """Images of init containers and then those of containers, in order, each as often as it is used."""
+        ...
+    def volumes(self) -> list[str]:
+        """Images that are mounted as volumes, in order, each as often as it is used."""
         ...
 
 class PodSpread(Protocol):
@@ -824,6 +857,17 @@ class NodeSums(Protocol):
         """
         ...
 
+class NodeNonZeroRequests(Protocol):
+    """Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`. An interface of
+    its own, because the host keeps these sums only where a component imports it. Since 0.2.
+    """
+    def requested(self, resource: str, /) -> list[int]:
+        """Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+        0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+        overflow, as in Go.
+        """
+        ...
+
 class NodePorts(Protocol):
     """Host port conflicts between the pod being filtered and the pods on the nodes of the batch."""
     def conflicts(self) -> bytes | None:
@@ -1036,6 +1080,14 @@ class ClusterStorage(Protocol):
         """
         ...
 
+class ClusterImages(Protocol):
+    """Images that are present on nodes, over all rows of the cluster. Since 0.2."""
+    def size(self, image: str, /) -> int:
+        """The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+        per name. 0 where no node holds it.
+        """
+        ...
+
 class Time(Protocol):
     """Moments that have passed. No clock can be read: a predicate asks about one moment, and its cached verdict expires there.
     Since 0.2.
@@ -1067,6 +1119,10 @@ def facts(name: Literal["pod-tolerations"], what: str | None = None) -> PodToler
 @overload
 def facts(name: Literal["pod-resources"], what: str | None = None) -> PodResources: ...
 @overload
+def facts(name: Literal["pod-non-zero-requests"], what: str | None = None) -> PodNonZeroRequests: ...
+@overload
+def facts(name: Literal["pod-images"], what: str | None = None) -> PodImages: ...
+@overload
 def facts(name: Literal["pod-spread"], what: str | None = None) -> PodSpread: ...
 @overload
 def facts(name: Literal["pod-affinity"], what: str | None = None) -> PodAffinity: ...
@@ -1094,6 +1150,8 @@ def facts(name: Literal["node-taints"], what: str | None = None) -> NodeTaints: 
 def facts(name: Literal["node-resources"], what: str | None = None) -> NodeResources: ...
 @overload
 def facts(name: Literal["node-sums"], what: str | None = None) -> NodeSums: ...
+@overload
+def facts(name: Literal["node-non-zero-requests"], what: str | None = None) -> NodeNonZeroRequests: ...
 @overload
 def facts(name: Literal["node-ports"], what: str | None = None) -> NodePorts: ...
 @overload
@@ -1124,6 +1182,8 @@ def facts(name: Literal["cluster-volume-use"], what: str | None = None) -> Clust
 def facts(name: Literal["cluster-attachments"], what: str | None = None) -> ClusterAttachments: ...
 @overload
 def facts(name: Literal["cluster-storage"], what: str | None = None) -> ClusterStorage: ...
+@overload
+def facts(name: Literal["cluster-images"], what: str | None = None) -> ClusterImages: ...
 @overload
 def facts(name: Literal["time"], what: str | None = None) -> Time: ...
 @overload

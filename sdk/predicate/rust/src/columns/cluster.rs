@@ -212,3 +212,13 @@ pub mod cluster_storage {
         ask!(cluster_storage::migrated(plugin) or cluster_storage_migrated)
     }
 }
+
+/// Images that are present on nodes, over all rows of the cluster. Since 0.2.
+pub mod cluster_images {
+    /// The size of the image with this name in bytes, as the first row reports it that holds the image: kube-scheduler knows one size
+    /// per name. 0 where no node holds it.
+    #[must_use]
+    pub fn size(image: &str) -> i64 {
+        ask!(cluster_images::size(image) or cluster_images_size)
+    }
+}

@@ -182,6 +182,18 @@ pub mod node_sums {
     }
 }
 
+/// Sums of requests in which every container counts that names no `cpu` or no `memory`, as in `pod-non-zero-requests`. An interface of
+/// its own, because the host keeps these sums only where a component imports it. Since 0.2.
+pub mod node_non_zero_requests {
+    /// Sum of the requests of the pods on the node for `cpu`, in millicores, or `memory`, in bytes; one entry per row of the batch.
+    /// 0 in every row for any other resource. Of a pod whose requests an accounting component says, these are counted. Sums wrap on
+    /// overflow, as in Go.
+    #[must_use]
+    pub fn requested(resource: &str) -> Vec<i64> {
+        ask!(node_non_zero_requests::requested(resource) or node_non_zero_requests_requested)
+    }
+}
+
 /// Host port conflicts between the pod being filtered and the pods on the nodes of the batch.
 pub mod node_ports {
     /// A flag: a pod on the node uses a host port that the pod being filtered requests. One entry per row of the batch.

@@ -27,10 +27,10 @@ pub mod pod_annotations {
     }
 }
 
-/// `spec.nodeName`, `spec.nodeSelector` and required node affinity of the pod, as written and unvalidated. The
+/// `spec.nodeName`, `spec.nodeSelector` and node affinity of the pod, as written and unvalidated. The
 /// predicate itself compares them with label columns.
 pub mod pod_placement {
-    pub use crate::bindings::nodesift::predicate::pod_placement::{Operator, Requirement, Term};
+    pub use crate::bindings::nodesift::predicate::pod_placement::{Operator, PreferredTerm, Requirement, Term};
 
     /// `spec.nodeName`; none where it is absent or empty.
     #[must_use]
@@ -49,6 +49,13 @@ pub mod pod_placement {
     #[must_use]
     pub fn required_terms() -> Option<Vec<Term>> {
         ask!(pod_placement::required_terms() or pod_placement_required_terms)
+    }
+
+    /// `spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. None where the pod has no such
+    /// list. Since 0.2.
+    #[must_use]
+    pub fn preferred_terms() -> Option<Vec<PreferredTerm>> {
+        ask!(pod_placement::preferred_terms() or pod_placement_preferred_terms)
     }
 }
 
@@ -73,6 +80,35 @@ pub mod pod_resources {
     #[must_use]
     pub fn requests() -> Vec<Request> {
         ask!(pod_resources::requests() or pod_resources_requests)
+    }
+}
+
+/// The pod's requests as the score of kube-scheduler's NodeResourcesFit counts them. Every container that names no `cpu` counts with
+/// 100 millicores, and every one that names no `memory` with 200 MiB, so that pods without requests count as well. Since 0.2.
+pub mod pod_non_zero_requests {
+    pub use crate::bindings::nodesift::predicate::pod_non_zero_requests::Request;
+
+    /// Requests of the containers of the pod and its overhead, sorted by name, in the units of `pod-resources`. `cpu` and `memory`
+    /// are in the list, also at 0. Requests of the pod as a whole (`spec.resources`) are not counted.
+    #[must_use]
+    pub fn requests() -> Vec<Request> {
+        ask!(pod_non_zero_requests::requests() or pod_non_zero_requests_requests)
+    }
+}
+
+/// Images that the pod uses, as kube-scheduler's ImageLocality compares them: a name without a tag and without a digest has the tag
+/// `latest`. Since 0.2.
+pub mod pod_images {
+    /// Images of init containers and then those of containers, in order, each as often as it is used.
+    #[must_use]
+    pub fn containers() -> Vec<String> {
+        ask!(pod_images::containers() or pod_images_containers)
+    }
+
+    /// Images that are mounted as volumes, in order, each as often as it is used.
+    #[must_use]
+    pub fn volumes() -> Vec<String> {
+        ask!(pod_images::volumes() or pod_images_volumes)
     }
 }
 

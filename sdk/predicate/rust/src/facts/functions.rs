@@ -32,12 +32,28 @@ pub trait Facts {
         missing("pod-placement", "required-terms")
     }
 
+    fn pod_placement_preferred_terms(&self) -> Option<Vec<wit::pod_placement::PreferredTerm>> {
+        missing("pod-placement", "preferred-terms")
+    }
+
     fn pod_tolerations_tolerations(&self) -> Vec<wit::pod_tolerations::Toleration> {
         missing("pod-tolerations", "tolerations")
     }
 
     fn pod_resources_requests(&self) -> Vec<wit::pod_resources::Request> {
         missing("pod-resources", "requests")
+    }
+
+    fn pod_non_zero_requests_requests(&self) -> Vec<wit::pod_resources::Request> {
+        missing("pod-non-zero-requests", "requests")
+    }
+
+    fn pod_images_containers(&self) -> Vec<String> {
+        missing("pod-images", "containers")
+    }
+
+    fn pod_images_volumes(&self) -> Vec<String> {
+        missing("pod-images", "volumes")
     }
 
     fn pod_spread_constraints(&self) -> Vec<wit::pod_spread::Constraint> {
@@ -220,6 +236,10 @@ pub trait Facts {
         missing("node-sums", "column")
     }
 
+    fn node_non_zero_requests_requested(&self, resource: &str) -> Vec<i64> {
+        missing("node-non-zero-requests", "requested")
+    }
+
     fn node_ports_conflicts(&self) -> Option<Vec<u8>> {
         missing("node-ports", "conflicts")
     }
@@ -378,6 +398,10 @@ pub trait Facts {
 
     fn cluster_storage_migrated(&self, plugin: &str) -> Vec<u8> {
         missing("cluster-storage", "migrated")
+    }
+
+    fn cluster_images_size(&self, image: &str) -> i64 {
+        missing("cluster-images", "size")
     }
 
     fn time_passed(&self, at: i64) -> bool {

@@ -18,12 +18,20 @@ def empty(rows: int) -> dict[str, Any]:
             node_name=lambda *_: None,
             node_selector=lambda *_: [],
             required_terms=lambda *_: None,
+            preferred_terms=lambda *_: None,
         ),
         "pod-tolerations": SimpleNamespace(
             tolerations=lambda *_: [],
         ),
         "pod-resources": SimpleNamespace(
             requests=lambda *_: [],
+        ),
+        "pod-non-zero-requests": SimpleNamespace(
+            requests=lambda *_: [],
+        ),
+        "pod-images": SimpleNamespace(
+            containers=lambda *_: [],
+            volumes=lambda *_: [],
         ),
         "pod-spread": SimpleNamespace(
             constraints=lambda *_: [],
@@ -97,6 +105,9 @@ def empty(rows: int) -> dict[str, Any]:
         ),
         "node-sums": SimpleNamespace(
             column=lambda *_: [0] * rows,
+        ),
+        "node-non-zero-requests": SimpleNamespace(
+            requested=lambda *_: [0] * rows,
         ),
         "node-ports": SimpleNamespace(
             conflicts=lambda *_: None,
@@ -178,6 +189,9 @@ def empty(rows: int) -> dict[str, Any]:
             driver_reports_capacity=lambda *_: False,
             capacities=lambda *_: [],
             migrated=lambda *_: bytes(rows),
+        ),
+        "cluster-images": SimpleNamespace(
+            size=lambda *_: 0,
         ),
         "time": SimpleNamespace(
             passed=lambda *_: False,
