@@ -91,8 +91,7 @@ impl ActivePolicy {
     /// Fields of nodes and pods that are compiled for its predicates, its scorers and its accounting component beyond those that every
     /// policy reads.
     pub fn selection(&self) -> Selection {
-        let components = || self.predicates.iter().chain(self.scorers.iter().map(|scorer| &scorer.component));
-        let reads = |interface| components().any(|component| component.module.imports().contains(&interface));
+        let reads = |interface| self.components().any(|component| component.module.imports().contains(&interface));
         let of_predicates = Selection {
             annotation_keys: Arc::clone(&self.settings.annotation_keys),
             pod_spec: reads(Interface::PodSpec),
@@ -113,6 +112,12 @@ impl ActivePolicy {
             Some(accounting) => of_predicates.with(&accounting.selection()),
             None => of_predicates,
         }
+    }
+
+    /// Iterates over the components that are called about pods: the predicates in evaluation order, then those of the scorers. One of each
+    /// can have the same name.
+    pub fn components(&self) -> impl Iterator<Item = &ActivePredicate> + Clone {
+        self.predicates.iter().chain(self.scorers.iter().map(|scorer| &scorer.component))
     }
 
     /// Checks that the policy has all predicates of these names.

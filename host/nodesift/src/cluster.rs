@@ -64,17 +64,23 @@ pub(crate) fn open(origin: &Origin<'_>, policy: &PolicyArgs) -> anyhow::Result<O
     open_with(origin, |reader| engine(reader, policy))
 }
 
-/// Opens a cluster with the policy of a document, and modules of registries in the folder `pulled`.
+/// Opens a cluster with the policy of a document, and modules of registries in the folder `pulled`; unless `scored`, without its scorers.
 ///
 /// # Errors
 ///
 /// As for [`open`].
-pub(crate) fn open_text(origin: &Origin<'_>, text: PolicyText, pulled: &PulledFolder) -> anyhow::Result<Opened> {
+pub(crate) fn open_text(
+    origin: &Origin<'_>,
+    text: PolicyText,
+    pulled: &PulledFolder,
+    scored: bool,
+) -> anyhow::Result<Opened> {
     open_with(origin, |reader| {
         let runtime = runtime()?;
         let policy = text.policy(&builtins());
         let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, &runtime, pulled));
         let policy = policy.map_err(|error| Failure::Policy(error.into()))?;
+        let policy = if scored { policy } else { without_scorers(policy) };
         let active = loaded(&policy, text.text, (&runtime, pulled), None).map_err(Failure::Policy)?;
         Ok(Engine::new(reader, active, runtime))
     })
@@ -244,8 +250,12 @@ fn policy_of(args: &PolicyArgs, (runtime, pulled): (&Runtime, &PulledFolder)) ->
     let text = policy_text(args)?;
     let policy = text.policy(&builtins());
     let policy = policy.map_err(|error| nodesift_policy::with_module_errors(error, runtime, pulled))?;
-    let scores = if args.scored { policy.scores } else { Vec::new() };
-    Ok((Policy { scores, ..policy }, text.text))
+    Ok((if args.scored { policy } else { without_scorers(policy) }, text.text))
+}
+
+/// The policy for questions that ask for no scores: its scorers are not compiled, and what only they read is not listed.
+fn without_scorers(policy: Policy) -> Policy {
+    Policy { scores: Vec::new(), ..policy }
 }
 
 /// The cache of compiled modules, in the user's cache folder. Without such a folder modules are compiled at every start.

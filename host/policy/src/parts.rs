@@ -1,6 +1,6 @@
 //! Several files as one document: those of a folder, in the order of their names. Start at [`merge`].
 //!
-//! Maps are joined, and predicates listed one after the other. Anything else that two files give is there twice in the result, so
+//! Maps are joined, and predicates and scorers listed one after the other. Anything else that two files give is there twice in the result, so
 //! that whoever reads it reports that with both places, as within one file.
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub(crate) struct Part {
 /// The fields that say what a file is. Every one may have them.
 const HEADER: [&str; 2] = ["apiVersion", "kind"];
 
-/// The list to which every file may add.
-const PREDICATES: &str = "spec.predicates";
+/// The lists to which every file may add.
+const LISTS: [&str; 2] = ["spec.predicates", "spec.scores"];
 
 /// Merges the files; returns the document, `None` where they hold none, and the problems of the files that are left out.
 pub(crate) fn merge(parts: &[Part]) -> (Option<At<Tree>>, Vec<Problem>) {
@@ -65,7 +65,7 @@ fn join(known: &mut Vec<(At<String>, At<Tree>)>, given: Vec<(At<String>, At<Tree
                     join(known, std::mem::take(given), &field);
                     true
                 }
-                (Tree::List(known), Tree::List(given)) if field == PREDICATES => {
+                (Tree::List(known), Tree::List(given)) if LISTS.contains(&field.as_str()) => {
                     known.append(given);
                     true
                 }

@@ -63,7 +63,7 @@ impl Exports {
         let of_predicate = |name| function(&predicate.export, name);
         let of_scorer = |interface: &String| -> Result<ScorerExports, LoadError> {
             let (normalize_by, score) = (function(interface, "normalize-by")?, function(interface, "score")?);
-            Ok(ScorerExports { normalize_by, score })
+            Ok::<_, LoadError>(ScorerExports { normalize_by, score })
         };
         Ok(Self {
             describe: of_predicate("describe")?,

@@ -51,7 +51,7 @@ impl SetAsideBy {
                 .map(move |aside| Self { predicate: name.clone(), template: SetAside::from(aside) })
                 .collect::<Vec<_>>()
         };
-        policy.predicates.iter().flat_map(of).collect()
+        policy.components().flat_map(of).collect()
     }
 }
 

@@ -298,7 +298,7 @@ impl Verdicts {
 
 impl<'a> Reload<'a> {
     fn new(last: &'a LastReload) -> Self {
-        let remark = |TrialFault { predicate, pod, fault }: &'a TrialFault| {
+        let remark = |TrialFault { predicate, pod, fault, .. }: &'a TrialFault| {
             let fault = fault.to_string();
             Remark { predicate, pod, fault }
         };

@@ -19,11 +19,11 @@ fn is_resource(name: &str) -> bool {
 }
 
 impl ActivePolicy {
-    /// Facts that its predicates miss, which no verdict shows, a sentence each: those of [`Self::import_warnings`], and those of
+    /// Facts that its predicates and scorers miss, which no verdict and no score shows, a sentence each: those of [`Self::import_warnings`], and those of
     /// [`Self::unnamed_reads`] of each predicate. Before them, that the verdicts may be those of another version of Kubernetes than the
     /// cluster's, and watermarks that no node can cross.
     pub fn warnings(&self) -> Vec<String> {
-        let read = self.predicates.iter().flat_map(|predicate| {
+        let read = self.components().flat_map(|predicate| {
             let facts = self.unnamed_reads(predicate).into_iter();
             facts.map(|(fact, _)| format!("{} reads {fact}", predicate.name))
         });
@@ -34,7 +34,7 @@ impl ActivePolicy {
     /// Objects of a cluster that its parties miss, which no verdict shows, a sentence each: DeviceClasses whose claims no party allocates,
     /// and of which no device is known. None where no predicate imports devices: their ResourceSlices are not watched then.
     pub fn cluster_warnings(&self, snapshot: &Snapshot) -> Vec<String> {
-        if !self.predicates.iter().any(|predicate| predicate.module.imports().contains(&Interface::NodeDevices)) {
+        if !self.components().any(|component| component.module.imports().contains(&Interface::NodeDevices)) {
             return Vec::new();
         }
         let warning = |class: Arc<str>| {
@@ -59,7 +59,7 @@ impl ActivePolicy {
         unknown.map(warning).collect()
     }
 
-    /// Facts that predicates import, of which a policy has to name those that may be read, where it names none: one sentence each, in
+    /// Facts that predicates and scorers import, of which a policy has to name those that may be read, where it names none: one sentence each, in
     /// the order of the predicates. Such a predicate finds everything absent.
     pub fn import_warnings(&self) -> Vec<String> {
         let settings = &self.settings;
@@ -79,7 +79,7 @@ impl ActivePolicy {
             (Interface::ConfigMaps, "ConfigMaps", "facts.configMaps", settings.config_maps.is_empty()),
             (Interface::NodeParties, "answers of parties", "parties", settings.parties.is_empty()),
         ];
-        let warnings = self.predicates.iter().flat_map(|predicate| {
+        let warnings = self.components().flat_map(|predicate| {
             named
                 .iter()
                 .filter(|(interface, .., names_none)| *names_none && predicate.module.imports().contains(interface))

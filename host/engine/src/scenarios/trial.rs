@@ -1,8 +1,8 @@
-//! The trial of a policy: its new predicates are called about a sample of the cluster before it becomes active. A module that
+//! The trial of a policy: its new predicates and scorers are called about a sample of the cluster before it becomes active. A module that
 //! passes all other checks may still fault on the facts of this cluster.
 //!
 //! A predicate is judged by most of its pods, of most of their namespaces: one tenant's pod that takes too much time of any predicate must
-//! not keep a policy from becoming active. The others are remarks. Verdicts are dropped. Start at [`Engine::try_policy`].
+//! not keep a policy from becoming active. The others are remarks. Verdicts and scores are dropped. Start at [`Engine::try_policy`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,69 +30,80 @@ pub struct Trial {
     pub pods: usize,
     /// Nodes of the sample.
     pub nodes: usize,
-    /// Calls that ended with a verdict.
+    /// Calls that ended with a verdict or with scores.
     pub calls: usize,
     /// Whether [`TRIAL_TIME`] ended it before the end of the sample.
     pub is_cut: bool,
-    /// Calls that failed, of predicates that answer for most others: the first [`TRIAL_REMARKS`].
+    /// Calls that failed, of predicates and scorers that answer for most others: the first [`TRIAL_REMARKS`].
     pub remarks: Vec<TrialFault>,
 }
 
 /// A call of the trial that ended in a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("predicate {predicate}: pod {pod}: {fault}")]
+#[error("{} {predicate}: pod {pod}: {fault}", role(*.is_of_scorer))]
 pub struct TrialFault {
-    /// Name of the predicate.
+    /// Name of the predicate or scorer.
     pub predicate: Arc<str>,
+    /// Whether it is a scorer.
+    pub is_of_scorer: bool,
     /// `namespace/name`, in one line: in files it may be anything.
     pub pod: String,
     /// The fault of the call.
     pub fault: Fault,
 }
 
+fn role(is_of_scorer: bool) -> &'static str {
+    if is_of_scorer { "scorer" } else { "predicate" }
+}
+
 impl Engine {
-    /// Calls every predicate of a policy that the active one does not have, about nodes and pods of the newest snapshot: pending
+    /// Calls every predicate and scorer of a policy that the active one does not have, about nodes and pods of the newest snapshot: pending
     /// pods and bound ones, no two of which read alike.
     ///
     /// # Errors
     ///
-    /// The first fault of a predicate that fails for most pods of most namespaces.
+    /// The first fault of a predicate or scorer that fails for most pods of most namespaces.
     pub fn try_policy(&self, policy: &ActivePolicy) -> Result<Trial, TrialFault> {
         let active = self.policy();
-        let is_new = |predicate: &&ActivePredicate| {
-            active.predicates.iter().all(|known| !Arc::ptr_eq(&known.module, &predicate.module))
+        let is_in = |known: &[&ActivePredicate], component: &ActivePredicate| {
+            known.iter().any(|known| Arc::ptr_eq(&known.module, &component.module))
         };
-        let predicates: Vec<&ActivePredicate> = policy.predicates.iter().filter(is_new).collect();
-        self.try_predicates(&predicates, policy)
+        let predicates: Vec<&ActivePredicate> = active.predicates.iter().collect();
+        let scorers: Vec<&ActivePredicate> = active.scorers.iter().map(|scorer| &scorer.component).collect();
+        let tried = Tried::all(policy).filter(|tried| match tried {
+            Tried::Predicate(component) => !is_in(&predicates, component),
+            Tried::Scorer(component) => !is_in(&scorers, component),
+        });
+        self.try_components(&tried.collect::<Vec<_>>(), policy)
     }
 
-    /// Calls every predicate of the active policy, about nodes and pods of the newest snapshot like [`Self::try_policy`].
+    /// Calls every predicate and scorer of the active policy, about nodes and pods of the newest snapshot like [`Self::try_policy`].
     ///
     /// # Errors
     ///
     /// As [`Self::try_policy`].
     pub fn try_active_policy(&self) -> Result<Trial, TrialFault> {
         let policy = self.policy();
-        self.try_predicates(&policy.predicates.iter().collect::<Vec<_>>(), &policy)
+        self.try_components(&Tried::all(&policy).collect::<Vec<_>>(), &policy)
     }
 
-    fn try_predicates(&self, predicates: &[&ActivePredicate], policy: &ActivePolicy) -> Result<Trial, TrialFault> {
+    fn try_components(&self, components: &[Tried<'_>], policy: &ActivePolicy) -> Result<Trial, TrialFault> {
         let snapshot = self.snapshot();
         let rows = rows(&snapshot);
         let mut trial = Trial { nodes: rows.len(), ..Trial::default() };
-        if predicates.is_empty() || rows.is_empty() {
+        if components.is_empty() || rows.is_empty() {
             return Ok(trial);
         }
         let until = Instant::now() + TRIAL_TIME;
-        let mut records: Vec<TrialRecord> = predicates.iter().map(|_| TrialRecord::default()).collect();
+        let mut records: Vec<TrialRecord> = components.iter().map(|_| TrialRecord::default()).collect();
         let sample = self.sampled_pods();
         'pods: for pod in &sample {
             let subject = Subject::from_record(pod, policy, self.clock.now());
             let context =
                 Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).with_deadline(Some(until)));
             trial.pods += 1;
-            for (predicate, record) in predicates.iter().zip(&mut records) {
-                match call(predicate, &context) {
+            for (tried, record) in components.iter().zip(&mut records) {
+                match tried.call(&context) {
                     Ok(()) => {
                         trial.calls += 1;
                         record.count(&pod.namespace, false);
@@ -105,12 +116,14 @@ impl Engine {
                     Err(fault) if matches!(fault.kind, FaultKind::Overloaded | FaultKind::ClockStopped) => {}
                     Err(fault) => {
                         // The pod's own fault is none of the predicate's, however many such pods there are.
-                        if predicate.blame(Some(&fault), &context) == Blame::Predicate {
+                        let component = tried.component();
+                        if component.blame(Some(&fault), &context) == Blame::Predicate {
                             record.count(&pod.namespace, true);
                         }
-                        let predicate = Arc::clone(&predicate.name);
+                        let is_of_scorer = matches!(tried, Tried::Scorer(_));
+                        let predicate = Arc::clone(&component.name);
                         let pod = printable(&subject.name, SET_ASIDE_NAME_BYTES);
-                        record.faults.push(TrialFault { predicate, pod, fault });
+                        record.faults.push(TrialFault { predicate, is_of_scorer, pod, fault });
                     }
                 }
             }
@@ -200,26 +213,53 @@ fn rows(snapshot: &Snapshot) -> Arc<[Row]> {
     by_name.iter().step_by(step).copied().collect()
 }
 
-/// One call, repeated where it ran out of time: a machine that is busy can take the processor from a thread.
-fn call(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<(), Fault> {
-    let whole;
-    let context = match predicate.module.is_cluster_wide() {
-        true => {
-            whole = Arc::new(context.over(Batch::All));
-            &whole
+/// A component of a policy, and what it is called for.
+#[derive(Clone, Copy)]
+enum Tried<'a> {
+    Predicate(&'a ActivePredicate),
+    Scorer(&'a ActivePredicate),
+}
+
+impl<'a> Tried<'a> {
+    /// Iterates over the predicates of a policy, then its scorers.
+    fn all(policy: &'a ActivePolicy) -> impl Iterator<Item = Self> {
+        let scorers = policy.scorers.iter().map(|scorer| Self::Scorer(&scorer.component));
+        policy.predicates.iter().map(Self::Predicate).chain(scorers)
+    }
+
+    fn component(self) -> &'a ActivePredicate {
+        match self {
+            Self::Predicate(component) | Self::Scorer(component) => component,
         }
-        false => context,
-    };
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let outcome = predicate.module.filter(Arc::clone(context) as _, context.rows(), context.deadline());
-        // Not logged here: they are among the warnings of the policy, if it becomes active.
-        drop(predicate.count_unnamed(context));
-        match outcome {
-            Ok(_) => return Ok(()),
-            Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
-            Err(fault) => return Err(fault),
+    }
+
+    /// Makes one call, repeated where it ran out of time: a machine that is busy can take the processor from a thread. To a scorer, every node
+    /// of the sample is feasible.
+    fn call(self, context: &Arc<Context>) -> Result<(), Fault> {
+        let component = self.component();
+        let whole;
+        let context = match component.module.is_cluster_wide() {
+            true => {
+                whole = Arc::new(context.over(Batch::All));
+                &whole
+            }
+            false => context,
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let (facts, rows, until) = (Arc::clone(context) as _, context.rows(), context.deadline());
+            let outcome = match self {
+                Self::Predicate(_) => component.module.filter(facts, rows, until).map(drop),
+                Self::Scorer(_) => component.module.score(facts, rows, until).map(drop),
+            };
+            // Not logged here: they are among the warnings of the policy, if it becomes active.
+            drop(component.count_unnamed(context));
+            match outcome {
+                Ok(()) => return Ok(()),
+                Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
+                Err(fault) => return Err(fault),
+            }
         }
     }
 }

@@ -79,7 +79,8 @@ pub(crate) fn open(
     let version = serve::undecided_of(args.auto(), true);
     runtime.block_on(serve::ask_once(&connection.server, &version));
     let text = cluster::policy_text(args).map_err(Failure::Policy)?.under(version.auto());
-    let Opened { engine, writer, .. } = cluster::open_text(&Origin::Live, text, &cluster::pulled_folder(None))?;
+    let Opened { engine, writer, .. } =
+        cluster::open_text(&Origin::Live, text, &cluster::pulled_folder(None), args.scored)?;
     let policy = engine.policy();
     check_names(&policy, skip)?;
     let shared = writer;

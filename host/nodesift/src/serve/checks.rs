@@ -84,16 +84,19 @@ pub(super) fn check(
 /// The cluster with the policy of the command line.
 fn open_file(args: &ServeArgs, origin: &Origin<'_>, reach: &Reach, auto: &Auto) -> anyhow::Result<Opened> {
     let text = cluster::policy_text(&args.policy).map_err(Failure::Policy)?.within(reach).under(auto.clone());
-    cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()))
+    cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()), true)
 }
 
 /// The cluster with the policy of an object. Where that is not there, with the last good policy, else with the default one.
 fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject, auto: &Auto) -> anyhow::Result<Opened> {
     let is_missing = matches!(object.state(), ObjectState::Absent | ObjectState::NotServed);
     let opened = match object.text() {
-        Ok(text) => {
-            cluster::open_text(origin, text.under(auto.clone()), &cluster::pulled_folder(args.state_folder.as_deref()))
-        }
+        Ok(text) => cluster::open_text(
+            origin,
+            text.under(auto.clone()),
+            &cluster::pulled_folder(args.state_folder.as_deref()),
+            true,
+        ),
         Err(error) => Err(Failure::Policy(error.into()).into()),
     };
     opened.or_else(|error| open_remembered(args, origin, error, auto)).or_else(|error| {
@@ -102,7 +105,7 @@ fn open_object(args: &ServeArgs, origin: &Origin<'_>, object: &PolicyObject, aut
         }
         tracing::warn!(reason = %terminal::escaped(&exit::text(&error)), "the policy is missing: serving the default policy");
         let text = cluster::policy_text(&args.policy).map_err(Failure::Policy)?.under(auto.clone());
-        cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()))
+        cluster::open_text(origin, text, &cluster::pulled_folder(args.state_folder.as_deref()), true)
     })
 }
 

@@ -92,15 +92,16 @@ pub(super) fn nothing() -> Followed {
     Followed { live: None, first: None, kinds: Box::new(Vec::new), list }
 }
 
-/// The kinds that the predicates of a policy read.
+/// The kinds that the predicates and scorers of a policy read.
 pub(super) fn needs(policy: &ActivePolicy) -> BTreeSet<Kind> {
     needs_without(policy, &[])
 }
 
-/// The kinds that the predicates of a policy read, but for those with these names.
+/// The kinds that the predicates and scorers of a policy read, but for predicates with these names.
 pub(crate) fn needs_without(policy: &ActivePolicy, skip: &[String]) -> BTreeSet<Kind> {
-    let read = policy.predicates.iter().filter(|predicate| !skip.iter().any(|name| **name == *predicate.name));
-    let kinds = kinds::needed(read.flat_map(|predicate| predicate.module.imports().iter().copied()));
+    let predicates = policy.predicates.iter().filter(|predicate| !skip.iter().any(|name| **name == *predicate.name));
+    let read = predicates.chain(policy.scorers.iter().map(|scorer| &scorer.component));
+    let kinds = kinds::needed(read.flat_map(|component| component.module.imports().iter().copied()));
     let settings = &policy.settings;
     of_use(kinds, !settings.config_maps.is_empty(), &settings.kubernetes.semantics)
 }

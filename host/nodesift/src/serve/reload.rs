@@ -143,15 +143,14 @@ fn accept_beside(is_live: bool, active: &ActivePolicy, next: &ActivePolicy) -> R
         return Ok(());
     }
     let (watched, wanted) = (needs(active), needs(next));
-    for predicate in &next.predicates {
+    for predicate in next.components() {
         let mut needed = kinds::needed(predicate.module.imports().iter().copied());
         needed.retain(|kind| wanted.contains(kind));
         let missing: Vec<&str> = needed.difference(&watched).map(|kind| Resource::from(*kind).plural).collect();
         if !missing.is_empty() {
             let (name, missing) = (&predicate.name, missing.join(", "));
-            let reason = format!(
-                "predicate {name} reads {missing}, which are not watched: no predicate of the active policy reads them"
-            );
+            let reason =
+                format!("{name} reads {missing}, which are not watched: nothing of the active policy reads them");
             return refused(Some(name.to_string()), reason);
         }
     }
@@ -337,13 +336,12 @@ fn unsynced(lease: &Lease, next: &ActivePolicy, missing: &[(Kind, Option<String>
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     let missing: BTreeSet<Kind> = missing.iter().map(|(kind, _)| *kind).collect();
     let new = lease.new_kinds();
-    for predicate in &next.predicates {
+    for predicate in next.components() {
         let read = kinds::needed(predicate.module.imports().iter().copied());
         let unread: BTreeSet<Kind> = read.intersection(&new).copied().filter(|kind| missing.contains(kind)).collect();
         if !unread.is_empty() {
             let (name, unread) = (&predicate.name, names(&unread));
-            let reason =
-                format!("predicate {name} reads {unread}, which were not listed within {seconds} s: {reasons}");
+            let reason = format!("{name} reads {unread}, which were not listed within {seconds} s: {reasons}");
             return Unacceptable { predicate: Some(name.to_string()), reason };
         }
     }

@@ -42,7 +42,7 @@ async fn spares(engine: &Engine) {
     let lacks_one = |predicate: &ActivePredicate| {
         predicate.module.grants().lifetime != Lifetime::Reused && predicate.module.waiting() == 0
     };
-    while engine.policy().predicates.iter().any(lacks_one) && Instant::now() < until {
+    while engine.policy().components().any(lacks_one) && Instant::now() < until {
         sleep(WARM_UP_LOOK).await;
     }
 }

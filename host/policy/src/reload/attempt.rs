@@ -195,7 +195,7 @@ fn warn(policy: &ActivePolicy) {
 
 /// Logs the pods that the trial names, a few at most: their names are in one line, as their faults are.
 fn remark(trial: &Trial) {
-    for TrialFault { predicate, pod, fault } in &trial.remarks {
+    for TrialFault { predicate, pod, fault, .. } in &trial.remarks {
         tracing::warn!(
             predicate = &**predicate,
             %pod,

@@ -63,20 +63,19 @@ pub struct Attempt {
     pub warnings: Vec<String>,
 }
 
-/// A predicate in quarantine.
+/// A predicate or scorer in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantined {
-    /// Name of the predicate.
+    /// Name of the predicate or scorer.
     pub predicate: String,
     /// Its last fault when that was noticed.
     pub last_fault: String,
 }
 
 impl Quarantined {
-    /// Returns the predicates of a policy that are in quarantine, in its order.
+    /// Returns the predicates and scorers of a policy that are in quarantine, in its order.
     pub(super) fn from_policy(policy: &ActivePolicy) -> Vec<Self> {
-        let predicates = policy.predicates.iter();
-        let found = predicates.filter_map(|predicate| Some((predicate, predicate.breaker.quarantine()?)));
+        let found = policy.components().filter_map(|predicate| Some((predicate, predicate.breaker.quarantine()?)));
         let named = |(predicate, open): (&ActivePredicate, Quarantine)| Self {
             predicate: predicate.name.to_string(),
             last_fault: open.last_fault.to_string(),
