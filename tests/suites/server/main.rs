@@ -27,6 +27,7 @@ mod pending;
 mod placements;
 mod reprieve;
 mod running;
+mod scores;
 mod set_aside;
 mod state;
 mod tenants;

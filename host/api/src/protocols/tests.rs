@@ -26,7 +26,8 @@ use crate::calls::yunikorn::PreFiltered;
 use nodesift_cache::metadata::{Account, AccountFault};
 use nodesift_cache::{self as cache, Row, Snapshot, metadata};
 use nodesift_engine::{
-    Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, PodAnswer, PredicateAnswer, RequestedDevices, RowSet,
+    Answer, Code, Cycle, FailureGroup, FaultEffect, FaultReport, NodeScore, PodAnswer, PodScores, PredicateAnswer,
+    RequestedDevices, RowSet, ScoredNode, ScorerOutcome, ScorerScores,
 };
 use nodesift_sandbox::fault::{Fault, FaultKind};
 
@@ -77,8 +78,38 @@ fn pod(random: &mut Rng, nodes: usize) -> PodAnswer {
         named: (nodes > 0 && random.bool()).then(|| [random.u32(..u32::try_from(nodes).unwrap())].into()),
         claims_to_release: (0..random.usize(..3)).map(|at| format!("default/\"claim\"-{at}")).collect(),
         faults: if random.bool() { vec![report] } else { Vec::new() },
+        scores: random.bool().then(|| Box::new(scores(random, nodes))),
         error: None,
         next: random.bool().then(|| Row(random.u32(..9))),
+    }
+}
+
+/// Random scores of a pod.
+fn scores(random: &mut Rng, nodes: usize) -> PodScores {
+    let outcomes = [ScorerOutcome::Scored, ScorerOutcome::Skipped, ScorerOutcome::Failed, ScorerOutcome::NotAsked];
+    let scorers: Vec<ScorerScores> = (0..random.usize(..4))
+        .map(|at| ScorerScores {
+            scorer: format!("\"S\" {at}").into(),
+            weight: random.i64(1..=1_000_000),
+            outcome: outcomes[random.usize(..4)],
+        })
+        .collect();
+    let score =
+        |random: &mut Rng| NodeScore { raw: random.bool().then(|| random.i64(..)), normalized: random.i64(0..=100) };
+    let each = random.bool();
+    let node = |random: &mut Rng| ScoredNode {
+        row: Row(random.u32(..u32::try_from(nodes).unwrap())),
+        total: random.i64(0..1_000_000_000),
+        each: scorers.iter().filter(|_| each).map(|_| random.bool().then(|| score(random))).collect(),
+    };
+    let fault = Fault { kind: FaultKind::Deadline, detail: "after 5 ms".to_owned() };
+    let report = FaultReport { predicate: "Slow".into(), fault, effect: FaultEffect::Ignored };
+    PodScores {
+        nodes: if nodes > 0 { (0..random.usize(..5)).map(|_| node(random)).collect() } else { Vec::new() },
+        ties: random.usize(..9),
+        scorers: scorers.clone(),
+        faults: if random.bool() { vec![report] } else { Vec::new() },
+        error: random.bool().then(|| "scorer \"S\": no\nreason".to_owned()),
     }
 }
 
