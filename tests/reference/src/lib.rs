@@ -1,5 +1,5 @@
-//! The reference implementation of all predicates: kube-scheduler 1.36's filters over plain Kubernetes objects, slow and
-//! simple.
+//! The reference implementation of all predicates and scorers: kube-scheduler 1.36's filters and scores over plain Kubernetes objects,
+//! slow and simple.
 //!
 //! Nested loops over JSON values, written from kube-scheduler's sources. It shares no code with the host, so that a bug in
 //! one of them shows as a difference. Its own test compares it with the verdicts of the real kube-scheduler; the suite
@@ -9,7 +9,7 @@
 //! in kube-scheduler's order. They use [`quantity`], [`selector`], [`tolerations`] and [`volumes`], and read fields with
 //! [`nodesift_fixtures::json`]. [`nominated`] adds nominated pods to their nodes. Clusters come from `tests/data` or from
 //! [`nodesift_fixtures::random`]. [`claims`] is DynamicResources, and says
-//! which devices a pod would get as well. [`kubernetes`] has the switches by which versions differ.
+//! which devices a pod would get as well. [`scores`] says how good each feasible node is. [`kubernetes`] has the switches by which versions differ.
 
 pub mod claims;
 pub mod filters;
@@ -17,9 +17,12 @@ pub mod go_text;
 pub mod kubernetes;
 pub mod nominated;
 pub mod outcome;
+mod pod_terms;
 pub mod quantity;
 pub mod requests;
+pub mod scores;
 pub mod selector;
+mod spread_constraint;
 pub mod tolerations;
 pub mod volumes;
 

@@ -17,9 +17,32 @@ type Amounts = BTreeMap<String, Quantity>;
 /// Rounded amounts: `cpu` in millicores, everything else in units.
 pub type Rounded = BTreeMap<String, i64>;
 
+/// CPU and memory of a container that names none, in scores that count non-zero amounts.
+const MISSING: [(&str, &str); 2] = [("cpu", "100m"), ("memory", "209715200")];
+
+/// How the requests of a pod are summed.
+#[derive(Debug, Clone, Default)]
+struct Counting {
+    /// Container statuses count beside the spec.
+    status: bool,
+    /// The status of the pod as a whole counts as well.
+    pod_status: bool,
+    /// Requests of the pod as a whole are not read.
+    without_pod_level: bool,
+    /// Amounts of a container that does not name the resource.
+    missing: Amounts,
+}
+
 /// The requests of an incoming pod, from its spec alone.
 pub fn asked_by(pod: &Value) -> Rounded {
-    rounded(&pod_requests(pod, false, false))
+    rounded(&pod_requests(pod, &Counting::default()))
+}
+
+/// The requests of an incoming pod in NodeResourcesFit's score: a container that names no CPU or memory counts as a small one, and
+/// requests of the pod as a whole are not seen.
+pub fn asked_non_zero(pod: &Value) -> Rounded {
+    let counting = Counting { without_pod_level: true, missing: missing(|_| true), ..Counting::default() };
+    rounded(&pod_requests(pod, &counting))
 }
 
 /// The resources that a pod on a node uses, by 1.36.
@@ -30,11 +53,35 @@ pub fn taken_by(pod: &Value) -> Rounded {
 /// The resources that a pod on a node uses: during a resize, the largest of spec, container statuses and allocated amounts, by the
 /// switches of a version.
 pub fn taken_under(pod: &Value, switches: &Switches) -> Rounded {
-    let pod_level = switches.has("InPlacePodLevelResourcesVerticalScaling");
+    rounded(&taken(pod, switches, Amounts::new()))
+}
+
+/// The resources that a pod on a node uses in NodeResourcesFit's score: a container that names no CPU or memory counts as a small one; of a
+/// pod with requests as a whole only where the pod names none in any way.
+pub fn taken_non_zero_under(pod: &Value, switches: &Switches) -> Rounded {
+    let named = taken(pod, switches, Amounts::new());
+    let is_whole = entries(pod, "spec.resources.requests").iter().any(|(name, _)| is_pod_level(name));
+    rounded(&taken(pod, switches, missing(|name| !is_whole || !named.contains_key(name))))
+}
+
+fn taken(pod: &Value, switches: &Switches, missing: Amounts) -> Amounts {
+    let pod_status = switches.has("InPlacePodLevelResourcesVerticalScaling");
+    let counting = Counting { status: true, pod_status, without_pod_level: false, missing };
     match switches.has("PodResizeByTotals") {
-        true => rounded(&largest_total(pod, pod_level)),
-        false => rounded(&pod_requests(pod, true, pod_level)),
+        true => largest_total(pod, &counting),
+        false => pod_requests(pod, &counting),
     }
+}
+
+/// The amounts of a container that names none, of the resources that count so.
+fn missing(counts: impl Fn(&str) -> bool) -> Amounts {
+    let amounts = MISSING.into_iter().filter(|(name, _)| counts(name));
+    amounts.filter_map(|(name, amount)| Some((name.to_owned(), Quantity::parse(amount)?))).collect()
+}
+
+/// Whether a pod can request a resource of this name as a whole.
+fn is_pod_level(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 /// The allocatable resources of a node, `pods` included.
@@ -43,7 +90,7 @@ pub fn given_by(node: &Value) -> Rounded {
 }
 
 /// Whether kube-scheduler counts a resource of this name as a scalar resource, besides the four built-in ones.
-fn is_scalar(name: &str) -> bool {
+pub(crate) fn is_scalar(name: &str) -> bool {
     let other = ["hugepages-", "attachable-volumes-"].iter().any(|prefix| name.starts_with(prefix));
     is_extended(name) || name.contains("kubernetes.io/") || other
 }
@@ -90,16 +137,17 @@ fn is_sidecar(container: &Value) -> bool {
     text(container, "restartPolicy") == "Always"
 }
 
-fn pod_requests(pod: &Value, with_status: bool, with_pod_status: bool) -> Amounts {
+fn pod_requests(pod: &Value, counting: &Counting) -> Amounts {
     let mut sum = Amounts::new();
     for container in list(pod, "spec.containers") {
-        add(&mut sum, &container_requests(pod, container, with_status));
+        add(&mut sum, &counting.filled(container_requests(pod, container, counting.status)));
     }
     // Init containers run one after the other, each together with the sidecars started before it.
     let mut sidecars = Amounts::new();
     let mut init = Amounts::new();
     for container in list(pod, "spec.initContainers") {
-        let mut now = container_requests(pod, container, with_status && is_sidecar(container));
+        let now = container_requests(pod, container, counting.status && is_sidecar(container));
+        let mut now = counting.filled(now);
         if is_sidecar(container) {
             add(&mut sum, &now);
             add(&mut sidecars, &now);
@@ -111,8 +159,11 @@ fn pod_requests(pod: &Value, with_status: bool, with_pod_status: bool) -> Amount
     }
     raise(&mut sum, &init);
 
-    let pod_level = amounts(at(pod, "spec.resources.requests"));
-    let from_status = (with_pod_status && is_set(pod, "status.resources")).then(|| {
+    let pod_level = match counting.without_pod_level {
+        true => Amounts::new(),
+        false => amounts(at(pod, "spec.resources.requests")),
+    };
+    let from_status = (counting.pod_status && is_set(pod, "status.resources")).then(|| {
         effective(
             pod,
             pod_level.clone(),
@@ -121,7 +172,7 @@ fn pod_requests(pod: &Value, with_status: bool, with_pod_status: bool) -> Amount
         )
     });
     for (name, amount) in &pod_level {
-        if matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-") {
+        if is_pod_level(name) {
             let amount = match &from_status {
                 Some(effective) => effective.get(name).copied().unwrap_or(Quantity::ZERO),
                 None => *amount,
@@ -134,7 +185,7 @@ fn pod_requests(pod: &Value, with_status: bool, with_pod_status: bool) -> Amount
 }
 
 /// Usage since 1.37: the largest of three totals of the pod, each over all containers.
-fn largest_total(pod: &Value, with_pod_status: bool) -> Amounts {
+fn largest_total(pod: &Value, counting: &Counting) -> Amounts {
     let infeasible = is_infeasible(pod);
     let statuses = [list(pod, "status.containerStatuses"), list(pod, "status.initContainerStatuses")].concat();
     let listed = |object: &Value, path: &str| {
@@ -150,10 +201,10 @@ fn largest_total(pod: &Value, with_pod_status: bool) -> Amounts {
     };
     let total = |of: &dyn Fn(&Value) -> Amounts| {
         let mut sum = Amounts::new();
-        list(pod, "spec.containers").iter().for_each(|container| add(&mut sum, &of(container)));
+        list(pod, "spec.containers").iter().for_each(|container| add(&mut sum, &counting.filled(of(container))));
         let (mut sidecars, mut init) = (Amounts::new(), Amounts::new());
         for container in list(pod, "spec.initContainers") {
-            let mut now = of(container);
+            let mut now = counting.filled(of(container));
             if is_sidecar(container) {
                 add(&mut sum, &now);
                 add(&mut sidecars, &now);
@@ -172,7 +223,7 @@ fn largest_total(pod: &Value, with_pod_status: bool) -> Amounts {
     }
     let of_pod = (listed(pod, "status.allocatedResources"), listed(pod, "status.resources.requests"));
     match of_pod {
-        (Some(allocated), Some(actuated)) if with_pod_status => {
+        (Some(allocated), Some(actuated)) if counting.pod_status => {
             raise(&mut largest, &allocated);
             raise(&mut largest, &actuated);
         }
@@ -181,18 +232,27 @@ fn largest_total(pod: &Value, with_pod_status: bool) -> Amounts {
             raise(&mut largest, &total(&|container| said(container, &["resources.requests", "allocatedResources"])));
         }
     }
-    let is_supported = |name: &String| matches!(name.as_str(), "cpu" | "memory") || name.starts_with("hugepages-");
     let spec = amounts(at(pod, "spec.resources.requests"));
-    if spec.keys().any(is_supported) {
+    if spec.keys().any(|name| is_pod_level(name)) {
         let mut whole = spec;
-        if with_pod_status && is_set(pod, "status.resources") {
+        if counting.pod_status && is_set(pod, "status.resources") {
             let actuated = amounts(at(pod, "status.resources.requests"));
             whole = effective(pod, whole, &actuated, &amounts(at(pod, "status.allocatedResources")));
         }
-        largest.extend(whole.into_iter().filter(|(name, _)| is_supported(name)));
+        largest.extend(whole.into_iter().filter(|(name, _)| is_pod_level(name)));
     }
     add(&mut largest, &amounts(at(pod, "spec.overhead")));
     largest
+}
+
+impl Counting {
+    /// A container's amounts with those that it does not name.
+    fn filled(&self, mut amounts: Amounts) -> Amounts {
+        for (name, amount) in &self.missing {
+            amounts.entry(name.clone()).or_insert(*amount);
+        }
+        amounts
+    }
 }
 
 fn container_requests(pod: &Value, container: &Value, with_status: bool) -> Amounts {

@@ -172,6 +172,22 @@ fn term_matches(term: &Value, labels: &Value, node_name: &str) -> bool {
     matches
 }
 
+/// The error of the first invalid requirement of a term; `None` where it is good.
+pub fn term_error(term: &Value) -> Option<String> {
+    let invalid_expression = |expression: &Value| match node_operator(expression) {
+        None => Some(format!("{} is not a valid selector operator", quoted(text(expression, "operator")))),
+        Some(operator) => requirement(text(expression, "key"), operator, texts(expression, "values"))
+            .err()
+            .map(|errors| aggregate(&errors)),
+    };
+    let invalid_field = |field: &Value| {
+        let is_valid = matches!(text(field, "operator"), "In" | "NotIn") && list(field, "values").len() == 1;
+        (!is_valid).then(|| "a requirement about a field needs In or NotIn and one value".to_owned())
+    };
+    let expressions = list(term, "matchExpressions").iter().find_map(invalid_expression);
+    expressions.or_else(|| list(term, "matchFields").iter().find_map(invalid_field))
+}
+
 /// Whether a term of `allowedTopologies` matches labels; an empty list matches everything.
 pub fn topology_terms_match(terms: &[Value], labels: &Value) -> bool {
     terms.is_empty() || terms.iter().any(|term| topology_term_matches(term, labels))

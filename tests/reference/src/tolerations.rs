@@ -14,7 +14,8 @@ pub fn tolerates_unschedulable(pod: &Value) -> bool {
     tolerates(pod, &json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}))
 }
 
-fn tolerates(pod: &Value, taint: &Value) -> bool {
+/// Whether one of the pod's tolerations tolerates the taint.
+pub(crate) fn tolerates(pod: &Value, taint: &Value) -> bool {
     list(pod, "spec.tolerations").iter().any(|toleration| {
         let any_or_same =
             |field: &str| matches!(text(toleration, field), "") || text(toleration, field) == text(taint, field);

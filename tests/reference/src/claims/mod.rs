@@ -142,6 +142,36 @@ pub fn claims_of(world: &World<'_>, pod: &Value) -> Result<Value, Failure> {
     }))
 }
 
+/// The devices on a node of the class that serves an extended resource, and how many of them are allocated; `None` where no class serves it,
+/// or its devices cannot be counted. Devices of all slices count, whatever the state of their pools.
+pub fn devices_for(world: &World<'_>, selectors: &Selectors, resource: &str, node: &Value) -> Option<(i64, i64)> {
+    let class = extended::class_of(world.cluster, resource)?;
+    let held = state::Held::gather(world);
+    let (mut all, mut allocated) = (0, 0);
+    for slice in world.cluster.all("ResourceSlice") {
+        let spec = json::at(slice, "spec");
+        let is_per_device = json::flag(spec, "perDeviceNodeSelection");
+        let has_place = ["nodeName", "nodeSelector", "allNodes"].iter().any(|field| json::is_set(spec, field));
+        if !is_per_device && has_place && !pools::is_for_node(spec, node).ok()? {
+            continue;
+        }
+        for device in json::list(spec, "devices") {
+            if is_per_device && !pools::is_for_node(device, node).ok()? {
+                continue;
+            }
+            let class_selectors = json::list(class, "spec.selectors");
+            let driver = json::text(spec, "driver");
+            if selectors.match_all(world.switches, class_selectors, driver, device).ok()? {
+                let text = |path: &str| json::text(spec, path).to_owned();
+                let id = DeviceId(text("driver"), text("pool.name"), json::text(device, "name").to_owned());
+                all += 1;
+                allocated += i64::from(held.has(&id));
+            }
+        }
+    }
+    Some((all, allocated))
+}
+
 fn judge_node(
     world: &World<'_>,
     selectors: &Selectors,
