@@ -51,6 +51,12 @@ impl Document {
         read_gzip(&self.file(&format!("{kind}.jsonl.gz")))
     }
 
+    /// The KubeSchedulerConfiguration under which the real plugins answered; `None` for the default one.
+    pub fn configuration(&self) -> Option<String> {
+        let file = self.file("profile.json.gz");
+        file.exists().then(|| read_gzip(&file))
+    }
+
     fn file(&self, kind: &str) -> PathBuf {
         self.folder.join(format!("{}.{kind}", self.name))
     }
@@ -64,6 +70,11 @@ pub fn documents() -> Vec<Document> {
 /// The documents about claims on devices, by name: verdicts of DynamicResources and NodeResourcesFit.
 pub fn claims() -> Vec<Document> {
     documents_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/claims"))
+}
+
+/// The documents about scores, by name: per pod the scores of each plugin on the nodes that fit.
+pub fn score_documents() -> Vec<Document> {
+    documents_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/scores"))
 }
 
 fn documents_in(folder: &Path) -> Vec<Document> {

@@ -1,11 +1,13 @@
 //! Parity with kube-scheduler: for every document in `tests/data` the binary prints, line by line and byte by byte, what
-//! kube-scheduler 1.36.2's own plugins gave, with its known bugs mended. `versions` compares four versions as released.
+//! kube-scheduler 1.36.2's own plugins gave, with its known bugs mended. `versions` compares four versions as released,
+//! `scores` the scores of its Score plugins.
 //!
 //! These documents say nothing of DynamicResources and NodeDeclaredFeatures, and give no message where PreFilter rejects a pod or names
 //! nodes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
+mod scores;
 mod versions;
 
 use std::collections::BTreeMap;

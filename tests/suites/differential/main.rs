@@ -1,7 +1,7 @@
 //! The engine compared with the reference implementation: random histories of clusters are applied to the cache event by event,
 //! and after every few events the verdicts of all predicates on several pods are compared. [`preemption`] compares victims,
 //! [`overlay`] hypothetical changes, [`nominated`] nominated pods, [`wide`] clusters of many nodes, [`why`] what operators are told about a pending pod,
-//! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`parties`] what external parties say, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
+//! [`edges`] what random clusters seldom have, [`claims`] clusters with devices, [`scores`] how good feasible nodes are, [`parties`] what external parties say, [`facts`] facts that no built-in predicate reads. [`reuse`], [`sample`] and
 //! [`bitmaps`] compare two ways to the same answer, [`same_verdicts`] one predicate in several languages with a built-in; [`switched`]
 //! replaces the version of Kubernetes in the middle of a history.
 //!
@@ -27,6 +27,7 @@ mod reprieve;
 mod reuse;
 mod same_verdicts;
 mod sample;
+mod scores;
 mod seeds;
 mod situation;
 mod switched;

@@ -1,4 +1,4 @@
-//! InterPodAffinity.
+//! InterPodAffinity: required terms of the pod, and required anti-affinity of the pods on nodes.
 //!
 //! Source: P/interpodaffinity/filtering.go.
 

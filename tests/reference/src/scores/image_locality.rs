@@ -32,9 +32,10 @@ pub(super) fn score(world: &World<'_>, pod: &Value, feasible: &[&Value]) -> Resu
         count += volumes.len();
     }
     let most = MOST * i64::try_from(count).unwrap_or(i64::MAX / MOST);
+    let worths: Vec<i64> = names.iter().map(|name| scaled_size(world, name)).collect();
     let score = |node: &&Value| {
-        let worth = names.iter().filter(|name| has_image(node, name)).map(|name| scaled_size(world, name));
-        let sum = worth.fold(0_i64, i64::wrapping_add);
+        let here = names.iter().zip(&worths).filter(|(name, _)| size_on(node, name).is_some());
+        let sum = here.fold(0_i64, |sum, (_, worth)| sum.wrapping_add(*worth));
         Some(LARGEST * (sum.max(LEAST).min(most.max(LEAST)) - LEAST) / (most - LEAST))
     };
     Ok(Some(feasible.iter().map(score).collect()))
@@ -49,15 +50,11 @@ fn with_tag(name: &str) -> String {
     }
 }
 
-/// The size of an image on a node, or 0.
+/// The size of an image as a node says it; `None` where it does not have it.
 fn size_on(node: &Value, name: &str) -> Option<i64> {
     let mut images = list(node, "status.images").iter();
     let image = images.find(|image| texts(image, "names").iter().any(|known| known == name))?;
     Some(at(image, "sizeBytes").as_i64().unwrap_or(0))
-}
-
-fn has_image(node: &Value, name: &str) -> bool {
-    size_on(node, name).is_some()
 }
 
 /// The size of an image on the first node that has it, by the part of all nodes that have it.

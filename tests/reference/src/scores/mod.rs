@@ -79,7 +79,7 @@ pub struct Column {
 /// Raw scores per feasible node; `None` where the plugin skips the pod.
 type Raw = Option<Vec<Option<i64>>>;
 
-/// A Score plugin.
+/// A Score plugin of kube-scheduler.
 #[derive(Debug, Clone, Copy)]
 struct Plugin {
     /// Name of kube-scheduler's plugin.

@@ -8,7 +8,7 @@ use super::LARGEST;
 /// A way to normalize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normalization {
-    /// Raw scores stay.
+    /// Raw scores stay as they are.
     None,
     /// In proportion to the largest raw score.
     ByLargest,

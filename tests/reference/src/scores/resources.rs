@@ -12,7 +12,7 @@ use crate::requests::{Rounded, given_by, is_scalar};
 /// A resource of the arguments.
 pub(super) struct Listed {
     pub(super) name: String,
-    /// At least 1.
+    /// Factor of its score in the mean, at least 1.
     pub(super) weight: i64,
 }
 

@@ -1,0 +1,216 @@
+//! Scores: the engine compared with the reference on random histories of clusters, by the default scorers of a version and by random
+//! arguments and weights. Some pods are asked about again and again while the cluster changes and while pods are assumed and forgotten, so
+//! that a raw score that is used again is compared as well.
+//!
+//! [`arguments`] makes policies, [`contrast`] compares two answers.
+
+mod arguments;
+mod contrast;
+
+use std::time::{Duration, Instant};
+
+use nodesift_cache::Row;
+use nodesift_cache::metadata::Selection;
+use nodesift_engine::{Answer, Engine, Nodes, Options, PodRef, Query, Reuse, ScoreRequest};
+use nodesift_fixtures::cluster::is_over;
+use nodesift_fixtures::json::{name, text};
+use nodesift_fixtures::random::History;
+use nodesift_fixtures::{Cluster, Rng};
+use nodesift_reference::scores::{self, World};
+use serde_json::{Value, json};
+
+use crate::mirror::{self, Mirror};
+use crate::{SHOWN, cases, cases_from_environment, runtime};
+use arguments::Under;
+
+/// Default number of pods that are scored: some seconds of two cores.
+const PODS: u64 = 400;
+
+/// Rounds of events in each history, and pods that are asked about in each round: new ones, and ones that are asked about in every round.
+const ROUNDS: usize = 4;
+const NEW_PODS: usize = 2;
+const SAME_PODS: usize = 2;
+
+/// TTL of assumptions: longer than any history.
+const ASSUMED_FOR: Duration = Duration::from_secs(3600);
+
+/// Nodes that are wanted where all are compared: more than any cluster here has.
+const ALL: usize = 1000;
+
+/// How often a query is about some nodes only: one time in this many.
+const SOME: usize = 4;
+
+#[test]
+fn scores_of_the_engine_and_the_reference_agree_on_random_histories() {
+    let wanted = cases_from_environment("NODESIFT_SCORED_PODS", PODS);
+    cases::compare(wanted, compare_history);
+}
+
+/// Counts of what was compared.
+#[derive(Debug, Default)]
+struct Tally {
+    pods: u64,
+    /// Pods and nodes on which they fit.
+    pairs: u64,
+    /// Raw scores, and pods that a scorer has nothing to say about.
+    scores: u64,
+    skips: u64,
+    /// Of the scores, those by a scorer whose raw scores differ between the nodes of the pod.
+    varying: u64,
+    /// Pods that cannot be scored.
+    errors: u64,
+    /// Of the pods: those asked about while another pod is assumed, and those with several best nodes.
+    assumed: u64,
+    tied: u64,
+    differences: Vec<String>,
+}
+
+impl cases::Tally for Tally {
+    fn cases(&self) -> u64 {
+        self.pods
+    }
+
+    fn has_every_kind(&self) -> bool {
+        [self.skips, self.varying, self.errors, self.assumed, self.tied].iter().all(|count| *count > 0)
+    }
+
+    fn differences(&self) -> &[String] {
+        &self.differences
+    }
+
+    fn add(&mut self, other: Self) {
+        self.pods += other.pods;
+        self.pairs += other.pairs;
+        self.scores += other.scores;
+        self.skips += other.skips;
+        self.varying += other.varying;
+        self.errors += other.errors;
+        self.assumed += other.assumed;
+        self.tied += other.tied;
+        self.differences.extend(other.differences);
+    }
+}
+
+/// The engine, the cache that it reads, and what the reference reads.
+struct Scene {
+    under: Under,
+    history: History,
+    mirror: Mirror,
+    engine: Engine,
+    random: Rng,
+}
+
+fn compare_history(seed: u64) -> Tally {
+    let mut tally = Tally::default();
+    let mut scene = Scene::new(seed);
+    let same: Vec<Value> = (0..SAME_PODS).map(|_| scene.history.asked_pod()).collect();
+    for round in 0..=ROUNDS {
+        if round > 0 {
+            let events = scene.history.advance();
+            scene.mirror.follow(&events);
+        }
+        let new: Vec<Value> = (0..NEW_PODS).map(|_| scene.history.asked_pod()).collect();
+        let pods: Vec<&Value> = same.iter().chain(&new).collect();
+        let mut found = Vec::new();
+        for pod in &pods {
+            found.extend(scene.compare(pod, &scene.history.cluster.clone(), false, &mut tally));
+        }
+        found.extend(scene.compare_while_assumed(&same, &mut tally));
+        if !found.is_empty() {
+            let shown = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
+            let about = format!("seed {seed}, {}, round {round}", scene.under.about);
+            tally.differences.push(format!("{about}:{shown}\n  policy {}", scene.under.document));
+            return tally;
+        }
+    }
+    tally
+}
+
+impl Scene {
+    fn new(seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let under = arguments::random(&mut random);
+        let history = History::for_scores(seed);
+        let runtime = runtime();
+        let active = nodesift_policy::activate(&under.policy, 1, &runtime).expect("the policy can be loaded");
+        let selection = Selection { pod_claims: true, ..active.selection() };
+        let mut mirror = Mirror::new(under.policy.scheduler_names.clone()).under(&under.policy).selecting(selection);
+        mirror.load(history.cluster.objects());
+        let engine = Engine::new(mirror.reader(), active, runtime).with_reuse(Reuse::Verified);
+        Self { under, history, mirror, engine, random }
+    }
+
+    /// Compares the answers about a pod on a cluster, whose filters are not compared where pods are assumed.
+    fn compare(&mut self, pod: &Value, cluster: &Cluster, is_assumed: bool, tally: &mut Tally) -> Vec<String> {
+        let names: Vec<String> = cluster.nodes().map(|node| name(node).to_owned()).collect();
+        let nodes = match self.random.below(SOME) {
+            0 => Nodes::Named(names.iter().filter(|_| self.random.chance(50)).cloned().collect()),
+            _ => Nodes::All,
+        };
+        let answer = self.ask(pod, nodes.clone(), ScoreRequest { top: ALL, seed: None, each: true });
+        let order: Vec<String> = (0..u32::try_from(answer.snapshot.node_count()).expect("few rows"))
+            .map(|row| answer.snapshot.node_name(Row(row)).to_owned())
+            .collect();
+        let Under { profile, switches, filters, .. } = &self.under;
+        let world = World { cluster, order: &order, switches, profile };
+        let feasible = contrast::feasible(&answer);
+        if !is_assumed {
+            let mut expected = scores::feasible(&world, pod, filters);
+            if let Nodes::Named(names) = &nodes {
+                expected.retain(|node| names.contains(node));
+            }
+            if feasible != expected {
+                return vec![format!("feasible {feasible:?}, reference {expected:?}\n  pod {pod}")];
+            }
+        }
+        tally.pods += 1;
+        tally.pairs += feasible.len() as u64;
+        tally.assumed += u64::from(is_assumed);
+        let expected = scores::score(&world, pod, &feasible);
+        let mut differences = contrast::differences(&answer, &feasible, &expected, tally);
+        if let Ok(expected) = &expected {
+            let top = self.random.between(1, 3);
+            let seed = self.random.chance(50).then(|| self.random.number());
+            let best = self.ask(pod, nodes, ScoreRequest { top, seed, each: false });
+            differences.extend(contrast::best(&best, top, seed, &feasible, expected, tally));
+        }
+        differences.iter().map(|difference| format!("{difference}\n  pod {pod}")).collect()
+    }
+
+    /// Assumes a pending pod, compares, forgets it, and compares again.
+    fn compare_while_assumed(&mut self, pods: &[Value], tally: &mut Tally) -> Vec<String> {
+        let cluster = self.history.cluster.clone();
+        let pending: Vec<Value> =
+            cluster.all("Pod").filter(|pod| text(pod, "spec.nodeName").is_empty() && !is_over(pod)).cloned().collect();
+        let nodes: Vec<String> = cluster.nodes().map(|node| name(node).to_owned()).collect();
+        let (Some(assumed), Some(node)) = (self.random.choose(&pending).cloned(), self.random.choose(&nodes).cloned())
+        else {
+            return Vec::new();
+        };
+        let uid = text(&assumed, "metadata.uid");
+        if self.mirror.writer().assume(uid, &node, Instant::now() + ASSUMED_FOR).is_err() {
+            return Vec::new();
+        }
+        self.mirror.follow(&[]);
+        let mut with_it = cluster.clone();
+        let mut bound = assumed.clone();
+        bound["spec"]["nodeName"] = json!(node);
+        with_it.apply(bound);
+        let mut differences: Vec<String> = Vec::new();
+        for pod in pods {
+            differences.extend(self.compare(pod, &with_it, true, tally));
+        }
+        self.mirror.writer().forget(uid);
+        self.mirror.follow(&[]);
+        for pod in pods {
+            differences.extend(self.compare(pod, &cluster, false, tally));
+        }
+        differences.iter().map(|difference| format!("{assumed} assumed on {node}: {difference}")).collect()
+    }
+
+    fn ask(&self, pod: &Value, nodes: Nodes, scores: ScoreRequest) -> Answer {
+        let pod = PodRef::Whole(Box::new(mirror::pod(pod)));
+        let query = Query::new([pod]).with_nodes(nodes).with_scores(scores);
+        self.engine.answer(&query, Options::default()).expect("an answer")
+    }
+}
