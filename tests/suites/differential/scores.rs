@@ -11,20 +11,25 @@ use std::time::{Duration, Instant};
 
 use nodesift_cache::Row;
 use nodesift_cache::metadata::Selection;
-use nodesift_engine::{Answer, Engine, Nodes, Options, PodRef, Query, Reuse, ScoreRequest};
+use nodesift_engine::{Answer, Clock, Engine, Nodes, Options, PodRef, Query, Reuse, ScoreRequest};
 use nodesift_fixtures::cluster::is_over;
 use nodesift_fixtures::json::{name, text};
 use nodesift_fixtures::random::History;
+use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_fixtures::{Cluster, Rng};
 use nodesift_reference::scores::{self, World};
 use serde_json::{Value, json};
 
+use crate::cases::{self, Tally as _};
 use crate::mirror::{self, Mirror};
-use crate::{SHOWN, cases, cases_from_environment, runtime};
+use crate::{SHOWN, cases_from_environment, runtime};
 use arguments::Under;
 
 /// Default number of pods that are scored: some seconds of two cores.
 const PODS: u64 = 400;
+
+/// Default number of pods that are scored on clusters with devices.
+const PODS_WITH_DEVICES: u64 = 160;
 
 /// Rounds of events in each history, and pods that are asked about in each round: new ones, and ones that are asked about in every round.
 const ROUNDS: usize = 4;
@@ -44,6 +49,12 @@ const SOME: usize = 4;
 fn scores_of_the_engine_and_the_reference_agree_on_random_histories() {
     let wanted = cases_from_environment("NODESIFT_SCORED_PODS", PODS);
     cases::compare(wanted, compare_history);
+}
+
+#[test]
+fn scores_of_pods_with_devices_are_those_of_the_reference() {
+    let wanted = cases_from_environment("NODESIFT_SCORED_PODS_WITH_DEVICES", PODS_WITH_DEVICES);
+    cases::compare(wanted, compare_devices);
 }
 
 /// Counts of what was compared.
@@ -91,10 +102,31 @@ impl cases::Tally for Tally {
     }
 }
 
-/// The engine, the cache that it reads, and what the reference reads.
+/// Counts of what was compared on clusters with devices, where few of the other kinds occur.
+#[derive(Debug, Default)]
+struct DeviceTally(Tally);
+
+impl cases::Tally for DeviceTally {
+    fn cases(&self) -> u64 {
+        self.0.cases()
+    }
+
+    fn has_every_kind(&self) -> bool {
+        self.0.varying > 0
+    }
+
+    fn differences(&self) -> &[String] {
+        self.0.differences()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.0.add(other.0);
+    }
+}
+
+/// The engine, the cache that it reads, and the policy of both sides.
 struct Scene {
     under: Under,
-    history: History,
     mirror: Mirror,
     engine: Engine,
     random: Rng,
@@ -102,20 +134,22 @@ struct Scene {
 
 fn compare_history(seed: u64) -> Tally {
     let mut tally = Tally::default();
-    let mut scene = Scene::new(seed);
-    let same: Vec<Value> = (0..SAME_PODS).map(|_| scene.history.asked_pod()).collect();
+    let mut random = Rng::with_seed(seed);
+    let under = arguments::random(&mut random);
+    let mut history = History::for_scores(seed);
+    let mut scene = Scene::new(under, &history.cluster, random);
+    let same: Vec<Value> = (0..SAME_PODS).map(|_| history.asked_pod()).collect();
     for round in 0..=ROUNDS {
         if round > 0 {
-            let events = scene.history.advance();
+            let events = history.advance();
             scene.mirror.follow(&events);
         }
-        let new: Vec<Value> = (0..NEW_PODS).map(|_| scene.history.asked_pod()).collect();
-        let pods: Vec<&Value> = same.iter().chain(&new).collect();
+        let new: Vec<Value> = (0..NEW_PODS).map(|_| history.asked_pod()).collect();
         let mut found = Vec::new();
-        for pod in &pods {
-            found.extend(scene.compare(pod, &scene.history.cluster.clone(), false, &mut tally));
+        for pod in same.iter().chain(&new) {
+            found.extend(scene.compare(pod, &history.cluster, false, &mut tally));
         }
-        found.extend(scene.compare_while_assumed(&same, &mut tally));
+        found.extend(scene.compare_while_assumed(&same, &history.cluster, &mut tally));
         if !found.is_empty() {
             let shown = found.iter().take(SHOWN).map(|difference| format!("\n  {difference}")).collect::<String>();
             let about = format!("seed {seed}, {}, round {round}", scene.under.about);
@@ -126,18 +160,35 @@ fn compare_history(seed: u64) -> Tally {
     tally
 }
 
+/// All pods of one cluster with devices, by the scorers that devices concern.
+fn compare_devices(seed: u64) -> DeviceTally {
+    let mut tally = Tally::default();
+    let mut random = Rng::with_seed(seed);
+    let under = arguments::about_devices(&mut random);
+    let DeviceCluster { cluster, pods } = DeviceCluster::new(seed);
+    let mut scene = Scene::new(under, &cluster, random);
+    for pod in &pods {
+        let found = scene.compare(pod, &cluster, false, &mut tally);
+        if let Some(difference) = found.first() {
+            tally.differences.push(format!("seed {seed}: {difference}\n  policy {}", scene.under.document));
+            break;
+        }
+    }
+    DeviceTally(tally)
+}
+
 impl Scene {
-    fn new(seed: u64) -> Self {
-        let mut random = Rng::with_seed(seed);
-        let under = arguments::random(&mut random);
-        let history = History::for_scores(seed);
+    /// An engine that compares what it uses again with what is fresh, on a cache with the objects of the cluster.
+    fn new(under: Under, cluster: &Cluster, random: Rng) -> Self {
         let runtime = runtime();
         let active = nodesift_policy::activate(&under.policy, 1, &runtime).expect("the policy can be loaded");
         let selection = Selection { pod_claims: true, ..active.selection() };
         let mut mirror = Mirror::new(under.policy.scheduler_names.clone()).under(&under.policy).selecting(selection);
-        mirror.load(history.cluster.objects());
+        mirror.load(cluster.objects());
         let engine = Engine::new(mirror.reader(), active, runtime).with_reuse(Reuse::Verified);
-        Self { under, history, mirror, engine, random }
+        // The reference's filters know no time either.
+        let engine = engine.with_clock(Clock::new(|| 0));
+        Self { under, mirror, engine, random }
     }
 
     /// Compares the answers about a pod on a cluster, whose filters are not compared where pods are assumed.
@@ -178,8 +229,7 @@ impl Scene {
     }
 
     /// Assumes a pending pod, compares, forgets it, and compares again.
-    fn compare_while_assumed(&mut self, pods: &[Value], tally: &mut Tally) -> Vec<String> {
-        let cluster = self.history.cluster.clone();
+    fn compare_while_assumed(&mut self, pods: &[Value], cluster: &Cluster, tally: &mut Tally) -> Vec<String> {
         let pending: Vec<Value> =
             cluster.all("Pod").filter(|pod| text(pod, "spec.nodeName").is_empty() && !is_over(pod)).cloned().collect();
         let nodes: Vec<String> = cluster.nodes().map(|node| name(node).to_owned()).collect();
@@ -203,7 +253,7 @@ impl Scene {
         self.mirror.writer().forget(uid);
         self.mirror.follow(&[]);
         for pod in pods {
-            differences.extend(self.compare(pod, &cluster, false, tally));
+            differences.extend(self.compare(pod, cluster, false, tally));
         }
         differences.iter().map(|difference| format!("{assumed} assumed on {node}: {difference}")).collect()
     }

@@ -44,6 +44,9 @@ const RESOURCES: [&str; 7] = [
     "kubernetes.io/batman",
 ];
 
+/// The extended resource that devices serve.
+const GPU: &str = "example.com/gpu";
+
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -86,13 +89,45 @@ pub(super) fn random(random: &mut Rng) -> Under {
         spec["predicates"] = predicates.into();
         spec["scores"] = scorers.into();
     }
+    let about = format!("{version}{}", if is_default { "" } else { " with arguments" });
+    under(about, &spec, filters, switches, profile)
+}
+
+/// Under 1.36, the scorers that devices concern: what claims get, and extended resources that devices serve.
+pub(super) fn about_devices(random: &mut Rng) -> Under {
+    let resources = json!([{"name": "cpu", "weight": 1}, {"name": GPU, "weight": random.between(1, 5)}]);
+    let fit = json!({"scoringStrategy": {"type": "LeastAllocated", "resources": resources}});
+    let balanced = json!({"resources": [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 1}]});
+    let mut profile = Profile::default_of("1.36");
+    for name in SCORERS {
+        profile = profile.with_weight(name, None);
+    }
+    let mut scorers = Vec::new();
+    for (name, arguments) in [
+        ("DynamicResources", None),
+        ("NodeResourcesFit", Some(fit)),
+        ("NodeResourcesBalancedAllocation", Some(balanced)),
+    ] {
+        profile = profile.with_weight(name, Some(1));
+        let mut scorer = json!({"name": name});
+        if let Some(arguments) = arguments {
+            scorer["args"] = arguments.clone();
+            profile = profile.with_arguments(name, arguments);
+        }
+        scorers.push(scorer);
+    }
+    let spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": scorers});
+    let (filters, switches) = (filters::default_of("1.36"), Switches::from_version("1.36"));
+    under("1.36 with devices".to_owned(), &spec, filters, switches, profile)
+}
+
+fn under(about: String, spec: &Value, filters: Vec<Filter>, switches: Switches, profile: Profile) -> Under {
     let document = json!({
         "apiVersion": "nodesift.dev/v1alpha1", "kind": "PredicatePolicy", "metadata": {"name": "random"}, "spec": spec,
     });
     let document = document.to_string();
     let mut policy = read(&document);
     policy.scorers.iter_mut().for_each(|scorer| scorer.limits.time_per_call = Some(CALL_TIME));
-    let about = format!("{version}{}", if is_default { "" } else { " with arguments" });
     Under { about, document, policy, filters, switches, profile }
 }
 
