@@ -56,7 +56,9 @@ pub use objects::{
     VolumePods, VolumeUse, Workloads, resolve,
 };
 pub use parties::{NodeAnswers, PartyAnswers};
-pub use pods::{ControlledPods, ControllerRows, CountKey, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey};
+pub use pods::{
+    ControlledPods, ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey,
+};
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use semantics::{SelectorRules, Semantics};
 pub use write::{

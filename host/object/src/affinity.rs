@@ -1,14 +1,12 @@
-//! Affinity and topology spread of pods: terms of node affinity, required terms of pod affinity, and topology spread constraints.
+//! Affinity and topology spread of pods: required terms of node affinity, all terms of pod affinity, and topology spread constraints.
 //! Start at [`Affinity`].
-//!
-//! Valid preferred terms of pod affinity are not kept: they rank nodes and never reject one.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::field::{is_default, null_is_default, text_enum};
 use crate::selector::{LabelSelector, NodeSelector, NodeSelectorTerm};
 
-/// Affinity of a pod, as in `spec.affinity`: its required terms, and preferred pod terms that are invalid.
+/// Affinity of a pod, as in `spec.affinity`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
@@ -64,39 +62,34 @@ pub struct PodAffinity {
         skip_serializing_if = "is_default"
     )]
     pub required: Vec<PodAffinityTerm>,
-    /// `preferredDuringSchedulingIgnoredDuringExecution`: the terms whose selectors are invalid. kube-scheduler rejects a pod
-    /// that has any.
+    /// `preferredDuringSchedulingIgnoredDuringExecution`: terms that add to the scores of nodes. kube-scheduler rejects a pod that
+    /// has an invalid one.
     #[serde(
         default,
         rename = "preferredDuringSchedulingIgnoredDuringExecution",
-        deserialize_with = "invalid_preferred",
-        serialize_with = "weighted",
+        deserialize_with = "null_is_default",
         skip_serializing_if = "is_default"
     )]
-    pub invalid_preferred: Vec<PodAffinityTerm>,
+    pub preferred: Vec<WeightedPodAffinityTerm>,
 }
 
-/// Reads weighted terms and keeps the invalid ones; what they weigh does not matter.
-fn invalid_preferred<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PodAffinityTerm>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Weighted {
-        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
-        pod_affinity_term: PodAffinityTerm,
+impl PodAffinity {
+    /// Preferred terms whose selectors Kubernetes cannot parse, in order.
+    pub fn invalid_preferred(&self) -> impl Iterator<Item = &PodAffinityTerm> {
+        self.preferred.iter().map(|weighted| &weighted.pod_affinity_term).filter(|term| !term.is_valid())
     }
-    let terms = Option::<Vec<Weighted>>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(terms.into_iter().map(|weighted| weighted.pod_affinity_term).filter(|term| !term.is_valid()).collect())
 }
 
-/// Writes terms as weighted ones of some weight.
-fn weighted<S: Serializer>(terms: &[PodAffinityTerm], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Weighted<'a> {
-        weight: u8,
-        pod_affinity_term: &'a PodAffinityTerm,
-    }
-    serializer.collect_seq(terms.iter().map(|pod_affinity_term| Weighted { weight: 1, pod_affinity_term }))
+/// One preferred term of pod affinity or anti-affinity, with its weight.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WeightedPodAffinityTerm {
+    /// Points of each matching pod in the node's topology domain, from 1 to 100 in a valid pod.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
+    pub weight: i32,
+    /// The term, as a required one.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "is_default")]
+    pub pod_affinity_term: PodAffinityTerm,
 }
 
 /// One term of pod affinity or anti-affinity.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    Conditions, HostPort, ImageFacts, NodeFacts, NonZeroUsage, ObjectFacts, ObjectText, OwnerFacts, Ownership,
-    PendingFacts, PodFacts, PodRecord, SpecFacts, pins_to,
+    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts,
+    PodPreferences, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;
@@ -91,6 +91,7 @@ pub fn pod_selecting(pod: &Pod, selection: &Selection) -> PodFacts {
             &Arc::from(pod.metadata.namespace.as_str()),
             &spec.affinity.pod_anti_affinity.required,
         ),
+        preferences: if selection.pod_preferences { preferences(pod).map(Arc::new) } else { None },
         required_features: required_features(pod),
         resource_claims: spec.resource_claims.iter().map(|claim| Arc::from(claim.name.as_str())).collect(),
         spec: selection.pod_spec.then(|| Arc::new(spec_facts(pod))),
@@ -137,9 +138,21 @@ pub(super) fn owners(pod: &Pod) -> &[OwnerReference] {
 
 fn invalid_preferred(affinity: &Affinity) -> Option<Box<(Vec<PodAffinityTerm>, Vec<PodAffinityTerm>)>> {
     let Affinity { pod_affinity, pod_anti_affinity, .. } = affinity;
-    let (of_affinity, of_anti_affinity) = (&pod_affinity.invalid_preferred, &pod_anti_affinity.invalid_preferred);
+    let [of_affinity, of_anti_affinity] =
+        [pod_affinity, pod_anti_affinity].map(|affinity| affinity.invalid_preferred().cloned().collect::<Vec<_>>());
     let is_none = of_affinity.is_empty() && of_anti_affinity.is_empty();
-    (!is_none).then(|| Box::new((of_affinity.clone(), of_anti_affinity.clone())))
+    (!is_none).then(|| Box::new((of_affinity, of_anti_affinity)))
+}
+
+/// Compiles the affinity that only scores read; none where the pod has no such affinity.
+fn preferences(pod: &Pod) -> Option<PodPreferences> {
+    let affinity = &pod.spec.affinity;
+    let preferences = PodPreferences {
+        affinity: affinity.pod_affinity.preferred.clone(),
+        anti_affinity: affinity.pod_anti_affinity.preferred.clone(),
+        terms: selector::scoring_terms(&Arc::from(pod.metadata.namespace.as_str()), affinity),
+    };
+    (preferences != PodPreferences::default()).then_some(preferences)
 }
 
 fn spec_facts(pod: &Pod) -> SpecFacts {

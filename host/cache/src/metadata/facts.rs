@@ -9,12 +9,12 @@ use super::account::{Account, Sums};
 use super::labels::{Amounts, Labels, amount_of, value_of};
 use super::moments::Moments;
 use super::pod_claims::PodClaims;
-use super::requests::{CPU, MEMORY, NonZero, ResizeRules};
-use super::selector::AntiAffinityTerm;
+use super::requests::ResizeRules;
+use super::selector::{AntiAffinityTerm, ScoringTerm};
 use super::volumes::PodVolume;
 use crate::limits::{PENDING_TEXT_BYTES, POD_BYTES, POD_PART_BYTES};
 use nodesift_object::Kind;
-use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm, TopologySpreadConstraint};
+use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm};
 use nodesift_object::node::{ConditionStatus, Taint};
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{NodeSelector, NodeSelectorTerm, Requirement};
@@ -355,6 +355,8 @@ pub struct PodFacts {
     pub invalid_preferred: Option<Box<(Vec<PodAffinityTerm>, Vec<PodAffinityTerm>)>>,
     /// Required pod anti-affinity, compiled: matched against incoming pods while this pod is on a node.
     pub anti_affinity_terms: Vec<AntiAffinityTerm>,
+    /// Preferred pod affinity and what counts in scores; none where the pod has neither, or they are not selected.
+    pub preferences: Option<Arc<PodPreferences>>,
     /// Node features that the pod needs, sorted.
     pub required_features: Vec<Arc<str>>,
     /// Host ports of containers and sidecars, sorted, each once.
@@ -382,6 +384,17 @@ pub struct ObjectFacts {
     pub owners: Vec<(OwnerFacts, bool)>,
     /// The sums of `resources.requests` over `spec.containers`; units as in [`Amounts`]. Empty where they are not selected.
     pub containers: Amounts,
+}
+
+/// Affinity of a pod that only scores read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct PodPreferences {
+    /// Preferred pod affinity, as written.
+    pub affinity: Vec<WeightedPodAffinityTerm>,
+    /// Preferred pod anti-affinity, as written.
+    pub anti_affinity: Vec<WeightedPodAffinityTerm>,
+    /// Preferred terms and those of required affinity, compiled: matched against incoming pods while this pod is on a node.
+    pub terms: Vec<ScoringTerm>,
 }
 
 /// Fields of a pod's spec that only predicates with the interface `pod-spec` read.

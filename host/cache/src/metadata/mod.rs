@@ -52,8 +52,8 @@ pub use devices::{
     SetConsumption, SliceRecord, TaintRuleRecord,
 };
 pub use facts::{
-    Conditions, HostPort, ImageFacts, NodeFacts, NonZeroUsage, ObjectFacts, ObjectText, OwnerFacts, Ownership,
-    PendingFacts, PodFacts, PodRecord, SpecFacts,
+    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts,
+    PodPreferences, PodRecord, SpecFacts,
 };
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};
@@ -68,7 +68,7 @@ pub use selection::Selection;
 pub(crate) use selector::Clue;
 #[cfg(test)]
 pub(crate) use selector::STEPS;
-pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector};
+pub use selector::{AntiAffinityTerm, LabelRequirement, PodSelector, ScoringTerm};
 pub use storage::{
     Attachment, BindingMode, Capacity, Claim, Class, CsiDriver, CsiNode, Exact, StorageRecord, Volume, VolumeSource,
     storage,

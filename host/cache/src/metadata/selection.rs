@@ -14,6 +14,8 @@ pub struct Selection {
     pub pod_owner: bool,
     /// Whether what `pod-claims` shows is compiled. With it, pods with claims that were made of templates have no facts in common.
     pub pod_claims: bool,
+    /// Whether what `pod-preferred-affinity` and `cluster-preferences` show is compiled.
+    pub pod_preferences: bool,
     /// ConfigMaps that are followed, as `namespace/name`, sorted, each once.
     pub config_maps: Arc<[String]>,
     /// Whether what `node-info` shows is compiled.
@@ -44,6 +46,7 @@ impl Selection {
             && (self.pod_spec || !other.pod_spec)
             && (self.pod_owner || !other.pod_owner)
             && (self.pod_claims || !other.pod_claims)
+            && (self.pod_preferences || !other.pod_preferences)
             && (self.node_info || !other.node_info)
             && (self.node_images || !other.node_images)
             && (self.pod_images || !other.pod_images)
@@ -60,6 +63,7 @@ impl Selection {
             pod_spec: self.pod_spec || other.pod_spec,
             pod_owner: self.pod_owner || other.pod_owner,
             pod_claims: self.pod_claims || other.pod_claims,
+            pod_preferences: self.pod_preferences || other.pod_preferences,
             config_maps: merged(&self.config_maps, &other.config_maps),
             node_info: self.node_info || other.node_info,
             node_images: self.node_images || other.node_images,
@@ -88,6 +92,7 @@ impl Selection {
             (self.pod_spec, "pod-spec"),
             (self.pod_owner, "pod-owner or cluster-controllers"),
             (self.pod_claims, "pod-claims"),
+            (self.pod_preferences, "pod-preferred-affinity or cluster-preferences"),
             (self.node_info, "node-info"),
             (self.node_images, "node-images or cluster-images"),
             (self.pod_images, "pod-images"),
@@ -127,8 +132,7 @@ mod tests {
         let second = Selection {
             pod_owner: true,
             pod_claims: true,
-            pod_images: true,
-            non_zero_requests: true,
+            pod_preferences: true,
             object_owners: true,
             object_containers: true,
             ..Selection::annotations(&["b".to_owned()])
@@ -146,6 +150,7 @@ mod tests {
                 "pod-spec",
                 "pod-owner or cluster-controllers",
                 "pod-claims",
+                "pod-preferred-affinity or cluster-preferences",
                 "node-info",
                 "pod-images",
                 "pod-non-zero-requests or node-non-zero-requests",

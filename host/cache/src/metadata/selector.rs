@@ -1,10 +1,10 @@
-//! Label selectors over pods and namespaces, compiled: what `cluster-pods` counts by, and the required anti-affinity
-//! terms that pods on nodes carry.
+//! Label selectors over pods and namespaces, compiled: what `cluster-pods` counts by, and the affinity terms that pods on nodes
+//! carry.
 
 use std::sync::Arc;
 
 use super::labels::{Labels, value_of};
-use nodesift_object::affinity::PodAffinityTerm;
+use nodesift_object::affinity::{Affinity, PodAffinity, PodAffinityTerm};
 use nodesift_object::selector::{LabelSelector, Operator};
 
 /// One requirement on a label. The order of values does not matter and is fixed, so that equal selectors are equal.
@@ -184,29 +184,66 @@ pub struct AntiAffinityTerm {
     pub selector: PodSelector,
 }
 
-/// The required anti-affinity terms of a pod in `namespace`, sorted. A term without a selector matches no pod; one with a
-/// selector that does not parse voids them all. Source: `newAffinityTerm` in pkg/scheduler/framework/types.go.
+/// A term of a pod on a node that counts in the scores of other pods. Terms are sorted by their topology key first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ScoringTerm {
+    /// The label key whose equal values make nodes near each other.
+    pub topology_key: Arc<str>,
+    /// Weight of a preferred term, negative of anti-affinity. None of a required affinity term, whose weight the policy says.
+    pub weight: Option<i32>,
+    /// The pods in whose scores it counts.
+    pub selector: PodSelector,
+}
+
+/// The required anti-affinity terms of a pod in `namespace`, sorted.
 pub(super) fn anti_affinity_terms(namespace: &Arc<str>, terms: &[PodAffinityTerm]) -> Vec<AntiAffinityTerm> {
-    let compile = |term: &PodAffinityTerm| {
-        let requirements = requirements(term.label_selector.as_ref()?)?;
-        let namespace_requirements = match &term.namespace_selector {
-            Some(selector) => Some(self::requirements(selector)?),
-            None => None,
-        };
-        let mut namespaces: Vec<Arc<str>> = term.namespaces.iter().map(|name| Arc::from(name.as_str())).collect();
-        if namespaces.is_empty() && term.namespace_selector.is_none() {
-            namespaces.push(Arc::clone(namespace));
-        }
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        let selector = PodSelector { namespaces, namespace_requirements, requirements };
-        Some(AntiAffinityTerm { selector, topology_key: Arc::from(term.topology_key.as_str()) })
-    };
-    // One term that does not parse voids all of them. Source: `PodInfo.Update` in pkg/scheduler/framework/types.go.
     let are_valid = terms.iter().all(PodAffinityTerm::is_valid);
-    let mut compiled: Vec<AntiAffinityTerm> = terms.iter().filter(|_| are_valid).filter_map(compile).collect();
+    let compiled = terms.iter().filter(|_| are_valid).filter_map(|term| compiled_term(namespace, term));
+    let mut compiled: Vec<AntiAffinityTerm> =
+        compiled.map(|(topology_key, selector)| AntiAffinityTerm { topology_key, selector }).collect();
     compiled.sort_unstable();
     compiled
+}
+
+/// The terms of a pod in `namespace` that count in scores, sorted.
+pub(super) fn scoring_terms(namespace: &Arc<str>, affinity: &Affinity) -> Vec<ScoringTerm> {
+    let required = affinity.pod_affinity.required.iter().map(|term| (None, term)).collect();
+    let lists: [Vec<(Option<i32>, &PodAffinityTerm)>; 3] =
+        [required, weighted(&affinity.pod_affinity, 1), weighted(&affinity.pod_anti_affinity, -1)];
+    let mut compiled = Vec::new();
+    for terms in lists.iter().filter(|terms| terms.iter().all(|(_, term)| term.is_valid())) {
+        compiled.extend(terms.iter().filter_map(|(weight, term)| {
+            let (topology_key, selector) = compiled_term(namespace, term)?;
+            Some(ScoringTerm { topology_key, weight: *weight, selector })
+        }));
+    }
+    compiled.sort_unstable();
+    compiled
+}
+
+/// The preferred terms of one kind, each with its weight times `sign`.
+fn weighted(affinity: &PodAffinity, sign: i32) -> Vec<(Option<i32>, &PodAffinityTerm)> {
+    let terms = affinity.preferred.iter();
+    terms.map(|one| (Some(one.weight.saturating_mul(sign)), &one.pod_affinity_term)).collect()
+}
+
+/// The topology key and the selector of a term of a pod in `namespace`; none without a selector, which matches no pod. A selector of a
+/// list that does not parse voids the whole list, see the callers. Source: `newAffinityTerm` and `PodInfo.Update` in
+/// pkg/scheduler/framework/types.go.
+fn compiled_term(namespace: &Arc<str>, term: &PodAffinityTerm) -> Option<(Arc<str>, PodSelector)> {
+    let requirements = requirements(term.label_selector.as_ref()?)?;
+    let namespace_requirements = match &term.namespace_selector {
+        Some(selector) => Some(self::requirements(selector)?),
+        None => None,
+    };
+    let mut namespaces: Vec<Arc<str>> = term.namespaces.iter().map(|name| Arc::from(name.as_str())).collect();
+    if namespaces.is_empty() && term.namespace_selector.is_none() {
+        namespaces.push(Arc::clone(namespace));
+    }
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let selector = PodSelector { namespaces, namespace_requirements, requirements };
+    Some((Arc::from(term.topology_key.as_str()), selector))
 }
 
 /// The requirements of a label selector; none where an operator is unknown.

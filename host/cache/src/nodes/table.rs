@@ -23,13 +23,15 @@ use crate::columns::labels::NodeLabels;
 use crate::columns::sets::{CodedColumn, Sets};
 use crate::columns::{Column, Delta, Generation, Row};
 use crate::devices::{DeviceTable, Devices, NodeRows};
-use crate::metadata::{Amounts, Conditions, Labels, Moment, Moments, NodeFacts, PodRecord, Sums};
+use crate::metadata::{
+    Amounts, AntiAffinityTerm, Conditions, Labels, Moment, Moments, NodeFacts, PodRecord, ScoringTerm, Sums,
+};
 use crate::objects::volumes::PodVolumes;
 use crate::pods::amounts_change::AmountsChange;
-use crate::pods::anti_affinity::AntiAffinity;
 use crate::pods::classes::Population;
 use crate::pods::controllers::Controllers;
 use crate::pods::counts::{CountView, Counts};
+use crate::pods::terms::{AntiAffinity, ScoringTerms, Term as _};
 use crate::pods::{CountKey, SumKey};
 use nodesift_object::node::Taint;
 
@@ -59,6 +61,7 @@ pub(crate) struct NodeTable {
     population: Population,
     counts: Arc<CountView>,
     anti_affinity: AntiAffinity,
+    scoring_terms: ScoringTerms,
     controllers: Controllers,
     volumes: PodVolumes,
     devices: Devices,
@@ -66,6 +69,8 @@ pub(crate) struct NodeTable {
     changed: [Generation; NodeInterface::ALL.len()],
     /// When the anti-affinity terms, or what they match, last changed.
     anti_affinity_changed: Generation,
+    /// When the scoring terms, or what they match, last changed.
+    scoring_terms_changed: Generation,
 }
 
 /// The writer's dictionaries behind the columns of codes.
@@ -244,6 +249,16 @@ impl NodeTable {
         &self.anti_affinity
     }
 
+    /// Terms of pods on nodes that count in scores, where a policy reads them.
+    pub(crate) fn scoring_terms(&self) -> &ScoringTerms {
+        &self.scoring_terms
+    }
+
+    /// When the scoring terms, or what they match, last changed.
+    pub(crate) fn scoring_terms_changed(&self) -> Generation {
+        self.scoring_terms_changed
+    }
+
     /// Pods by their controller, where a policy reads controllers.
     pub(crate) fn controllers(&self) -> &Controllers {
         &self.controllers
@@ -283,6 +298,7 @@ impl NodeTable {
         self.ports.push();
         self.volumes.push();
         self.anti_affinity.push();
+        self.scoring_terms.push();
         self.controllers.push();
         self.devices.push();
         row
@@ -310,6 +326,7 @@ impl NodeTable {
         self.ports.swap_remove(row);
         self.volumes.swap_remove(row);
         self.anti_affinity.pop();
+        self.scoring_terms.pop();
         self.controllers.pop();
         self.devices.swap_remove(row);
     }
@@ -440,14 +457,26 @@ impl NodeTable {
         }
     }
 
-    /// Notes when anti-affinity terms, or what they match, changed.
-    pub(crate) fn note_anti_affinity_change(&mut self, generation: Generation) {
+    /// Notes when what terms of pods match, or where they are, changed.
+    pub(crate) fn note_terms_change(&mut self, generation: Generation) {
         self.anti_affinity_changed = generation;
+        self.scoring_terms_changed = generation;
+    }
+
+    /// Notes when terms changed because a pod came to a row, or left it.
+    pub(crate) fn note_terms_of(&mut self, pod: &PodRecord, generation: Generation) {
+        if !AntiAffinityTerm::of(pod).is_empty() {
+            self.anti_affinity_changed = generation;
+        }
+        if !ScoringTerm::of(pod).is_empty() {
+            self.scoring_terms_changed = generation;
+        }
     }
 
     /// The pods of the last row move to another row, as [`Self::swap_remove`] is about to do.
     pub(crate) fn move_pods(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
         self.anti_affinity.move_row(from, to, pods);
+        self.scoring_terms.move_row(from, to, pods);
         self.controllers.move_row(from, to, pods);
     }
 }
@@ -462,6 +491,7 @@ impl NodeTable {
         self.non_zero_sums.apply(delta, row, pod);
         self.volumes.apply(delta, row, pod);
         self.anti_affinity.apply(delta, row, pod);
+        self.scoring_terms.apply(delta, row, pod);
         self.controllers.apply(delta, row, pod);
     }
 

@@ -1,4 +1,4 @@
-//! Pods: found by UID or name, and counted per row for selectors and anti-affinity terms. Knows nothing of the writer and
+//! Pods: found by UID or name, and counted per row for selectors and affinity terms. Knows nothing of the writer and
 //! of snapshots.
 //!
 //! | file | holds |
@@ -10,19 +10,19 @@
 //! | `tally` | totals that are maintained, and those that readers build |
 //! | `controllers` | pods on nodes by their controller |
 //! | `amounts_change` | a pod that takes something else than before |
-//! | `anti_affinity` | required anti-affinity terms of pods on nodes |
+//! | `terms` | affinity terms of pods on nodes, required anti-affinity and those that count in scores |
 
 pub(crate) mod amounts_change;
-pub(crate) mod anti_affinity;
 pub(crate) mod classes;
 pub(crate) mod controllers;
 pub(crate) mod counts;
 pub(crate) mod index;
 mod measure;
 mod tally;
+pub(crate) mod terms;
 
-pub use anti_affinity::MatchedTerm;
 pub use classes::{Namespaces, PodClass};
 pub use controllers::{ControlledPods, ControllerRows};
 pub use index::PodIndex;
 pub use measure::{CountKey, SumKey};
+pub use terms::{MatchedScoringTerm, MatchedTerm};

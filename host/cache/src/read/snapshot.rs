@@ -19,7 +19,7 @@ use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
 use crate::objects::{Attachments, Objects, StorageTable, VolumeUse, Workloads};
 use crate::parties::PartyAnswers;
 use crate::pods::classes::PodClass;
-use crate::pods::{ControllerRows, CountKey, MatchedTerm, Namespaces, SumKey, anti_affinity};
+use crate::pods::{ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, SumKey, terms};
 use nodesift_object::node::Taint;
 
 /// Everything that the writer publishes at once. A copy costs reference counts.
@@ -381,7 +381,16 @@ impl Snapshot {
     /// how many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
         let nodes = &self.published.nodes;
-        nodes.anti_affinity().matching(namespace, labels, self.namespaces(), nodes.labels())
+        let matched = nodes.anti_affinity().matching(namespace, labels, self.namespaces(), nodes.labels());
+        matched.into_iter().map(|(term, rows)| (Arc::clone(&term.topology_key), Arc::clone(rows))).collect()
+    }
+
+    /// Terms of pods on nodes that match a pod and count in its scores: preferred ones and those of required affinity. Each with its
+    /// topology key, which some node carries, and rows with how many such terms their pods carry. None where no policy reads them.
+    pub fn scoring_terms(&self, namespace: &str, labels: &Labels) -> Vec<MatchedScoringTerm> {
+        let nodes = &self.published.nodes;
+        let matched = nodes.scoring_terms().matching(namespace, labels, self.namespaces(), nodes.labels());
+        matched.into_iter().map(|(term, rows)| (Arc::clone(term), Arc::clone(rows))).collect()
     }
 
     /// The pods on nodes in a namespace that have this controller; none where no policy reads controllers.
@@ -397,13 +406,18 @@ impl Snapshot {
     /// Whether required anti-affinity of a pod, if it were on a node, excludes another pod.
     pub fn keeps_away(&self, pod: &PodFacts, other: &PodFacts) -> bool {
         let namespaces = self.namespaces();
-        let matches = |term| anti_affinity::term_matches(term, &other.namespace, &other.labels, namespaces);
-        pod.anti_affinity_terms.iter().any(matches)
+        let mut selectors = pod.anti_affinity_terms.iter().map(|term| &term.selector);
+        selectors.any(|selector| terms::selector_matches(selector, &other.namespace, &other.labels, namespaces))
     }
 
     /// The generation at which required anti-affinity of pods on nodes, or what it matches, last changed.
     pub fn anti_affinity_changed(&self) -> Generation {
         self.published.nodes.anti_affinity_changed()
+    }
+
+    /// The generation at which terms of pods on nodes that count in scores, or what they match, last changed.
+    pub fn scoring_terms_changed(&self) -> Generation {
+        self.published.nodes.scoring_terms_changed()
     }
 
     /// Whether some DeviceClass serves an extended resource.

@@ -220,7 +220,33 @@ impl Model {
         }
         assert_eq!(found, recount);
     }
+
+    /// Matches scoring terms one by one and compares, for a pod with these labels: per topology key, weight and node, how many match.
+    fn check_scoring_terms(&self, snapshot: &Snapshot, labels: &Labels) {
+        let mut found = ScoringCounts::new();
+        for (term, rows) in snapshot.scoring_terms("ns", labels) {
+            for (row, terms) in rows.iter() {
+                let node = snapshot.node_name(*row).to_owned();
+                *found.entry((term.topology_key.to_string(), term.weight, node)).or_default() += terms;
+            }
+        }
+        let mut recount = ScoringCounts::new();
+        for node in self.nodes.keys() {
+            let preferences = self.pods_on(node).filter_map(|pod| pod.facts.preferences.as_ref());
+            for term in preferences.flat_map(|preferences| &preferences.terms) {
+                let has_key = |node: &NodeFacts| node.labels.iter().any(|(key, _)| *key == term.topology_key);
+                let matches = term.selector.matches("ns", labels, |namespace| Some(self.labels_of(namespace)));
+                if matches && self.nodes.values().any(has_key) {
+                    *recount.entry((term.topology_key.to_string(), term.weight, node.clone())).or_default() += 1;
+                }
+            }
+        }
+        assert_eq!(found, recount);
+    }
 }
+
+/// By topology key, weight and node, how many scoring terms match.
+type ScoringCounts = BTreeMap<(String, Option<i32>, String), u32>;
 
 /// Returns the usage of a pod: that of its account, or else of its facts.
 pub(crate) fn usage_of(pod: &PodRecord) -> &Amounts {
@@ -463,6 +489,7 @@ fn random_histories_leave_the_cache_equal_to_a_recount() {
                 model.check_sum(&snapshot, &SumKey { pods: pods.clone(), resource });
             }
             model.check_terms(&snapshot, &random_labels(&mut random));
+            model.check_scoring_terms(&snapshot, &random_labels(&mut random));
             model.check_controllers(&snapshot);
             model.check_images(&snapshot);
             assert_eq!(views_of(&snapshot), model.views());

@@ -20,7 +20,7 @@ impl Writer {
 
     fn namespaces_changed(&mut self) {
         self.advance_generation();
-        self.nodes.note_anti_affinity_change(self.generation);
+        self.nodes.note_terms_change(self.generation);
         self.counts.namespaces_changed();
     }
 }

@@ -79,7 +79,7 @@ impl Writer {
         if self.nodes.set_labels(row, &node.labels) {
             self.record(NodeInterface::Labels, row);
             // Terms count only where some node carries their topology key.
-            self.nodes.note_anti_affinity_change(self.generation);
+            self.nodes.note_terms_change(self.generation);
         }
         if self.nodes.set_annotations(row, &node.annotations) {
             self.record(NodeInterface::Annotations, row);

@@ -202,9 +202,7 @@ impl Writer {
             self.nodes.apply_ports(delta, row, pod, &mut self.dictionaries);
             self.record(NodeInterface::Ports, row);
         }
-        if !pod.facts.anti_affinity_terms.is_empty() {
-            self.nodes.note_anti_affinity_change(self.generation);
-        }
+        self.nodes.note_terms_of(pod, self.generation);
         step();
         self.nodes.apply_class(delta, row, pod, &mut self.counts);
     }
@@ -309,7 +307,7 @@ impl Writer {
         self.advance_generation();
         self.watermarks.touch(row);
         NodeInterface::ALL.iter().for_each(|interface| self.nodes.note_change(*interface, self.generation));
-        self.nodes.note_anti_affinity_change(self.generation);
+        self.nodes.note_terms_change(self.generation);
         let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
         changes.record_whole(self.generation, row);
     }

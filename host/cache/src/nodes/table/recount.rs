@@ -41,6 +41,7 @@ impl NodeTable {
         }
         counts.repair(row, pods, &mut self.population, report);
         self.anti_affinity.repair(row, pods, report);
+        self.scoring_terms.repair(row, pods, report);
         self.controllers.repair(row, pods, report);
         self.volumes.repair(row, pods, report);
     }

@@ -204,6 +204,17 @@ fn terms_of(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<String, u32> {
     terms
 }
 
+fn scoring_terms_of(snapshot: &Snapshot, labels: &Labels) -> BTreeMap<(String, Option<i32>, String), u32> {
+    let mut terms = BTreeMap::new();
+    for (term, rows) in snapshot.scoring_terms("ns", labels) {
+        for (row, count) in rows.iter() {
+            let node = snapshot.node_name(*row).to_owned();
+            *terms.entry((term.topology_key.to_string(), term.weight, node)).or_default() += count;
+        }
+    }
+    terms
+}
+
 fn random_key(random: &mut fastrand::Rng) -> CountKey {
     let selectors: BTreeSet<PodSelector> = (0..random.usize(1..3)).map(|_| random_selector(random)).collect();
     CountKey { selectors: selectors.into_iter().collect(), terminating: random.bool() }
@@ -248,6 +259,7 @@ fn a_snapshot_under_an_overlay_equals_a_cache_that_was_really_changed() {
             assert_eq!(counts_of(&derived, key), counts_of(&real, key), "{key:?} {name}");
         }
         assert_eq!(terms_of(&derived, &labels), terms_of(&real, &labels), "{name}");
+        assert_eq!(scoring_terms_of(&derived, &labels), scoring_terms_of(&real, &labels), "{name}");
         assert_eq!(rest(&derived), rest(&real), "{name}");
         check_untouched(&snapshot, &derived, &keys);
         assert_eq!(views_of(&snapshot), before, "the snapshot below stays as it is");

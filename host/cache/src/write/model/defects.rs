@@ -153,6 +153,7 @@ fn an_interrupted_change_is_repaired_and_can_be_made_again() {
             assert_eq!(audit(&mut writer), [], "{name}");
             model.check_count(&snapshot, &counted);
             model.check_terms(&snapshot, &random_labels(&mut random));
+            model.check_scoring_terms(&snapshot, &random_labels(&mut random));
             model.check_nominated(&snapshot);
             model.check_advertised(&snapshot);
             assert_eq!(reader.pods().len(), model.pods.len(), "{name}");

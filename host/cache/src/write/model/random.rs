@@ -160,6 +160,7 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
             anti_affinity_terms: (0..random.usize(0..5) / 2)
                 .map(|_| AntiAffinityTerm { selector: random_selector(random), topology_key: text("zone") })
                 .collect(),
+            preferences: random_preferences(random),
             ..PodFacts::default()
         }),
         account: random_account(random),
@@ -167,11 +168,15 @@ pub(crate) fn random_pod(random: &mut fastrand::Rng, name: &str, node: Option<Ar
     }
 }
 
-/// Usage that overflows now and then; none as if no policy read it.
-fn random_non_zero_usage(random: &mut fastrand::Rng) -> Option<Arc<NonZeroUsage>> {
-    let amount = |random: &mut fastrand::Rng| if random.u8(0..8) == 0 { random.i64(..) } else { random.i64(0..9) };
-    let counted = NonZero { cpu: amount(random), memory: amount(random) };
-    (random.u8(0..4) > 0).then(|| Arc::new(NonZeroUsage { counted, by_rules: None }))
+/// Terms that count in scores, of few kinds, so that pods often carry the same ones and one pod the same twice.
+fn random_preferences(random: &mut fastrand::Rng) -> Option<Arc<PodPreferences>> {
+    let term = |random: &mut fastrand::Rng| ScoringTerm {
+        topology_key: text(["zone", "disk", "nowhere"][random.usize(0..3)]),
+        weight: [None, Some(1), Some(-1), Some(100)][random.usize(0..4)],
+        selector: random_selector(random),
+    };
+    let terms: Vec<ScoringTerm> = (0..random.usize(0..6) / 2).map(|_| term(random)).collect();
+    (!terms.is_empty()).then(|| Arc::new(PodPreferences { terms, ..PodPreferences::default() }))
 }
 
 pub(crate) fn random_owner(random: &mut fastrand::Rng) -> Option<Arc<OwnerFacts>> {

@@ -3,27 +3,26 @@
 use std::sync::Arc;
 
 use crate::limits::TERM_CHUNK;
-use crate::metadata::AntiAffinityTerm;
 
 /// Values by term, and by a number that comes before it: a hash, so that few terms are compared, or what the term is filed under, so
 /// that one term may be there several times. Sorted by number and term. A clone costs a reference count, and a change after it copies
 /// the list of chunks and one chunk.
 #[derive(Debug, Clone)]
-pub(super) struct TermMap<V> {
+pub(super) struct TermMap<T, V> {
     /// Chunks in their order; none is empty.
-    chunks: Arc<Vec<Chunk<V>>>,
+    chunks: Arc<Vec<Chunk<T, V>>>,
 }
 
 #[derive(Debug, Clone)]
-struct Chunk<V> {
+struct Chunk<T, V> {
     /// The number of the first entry, so that a search seldom looks into chunks.
     first: u64,
-    entries: Arc<Vec<Entry<V>>>,
+    entries: Arc<Vec<Entry<T, V>>>,
 }
 
-impl<V> Chunk<V> {
+impl<T, V> Chunk<T, V> {
     /// A chunk of these entries; none without entries.
-    fn new(entries: Vec<Entry<V>>) -> Option<Self> {
+    fn new(entries: Vec<Entry<T, V>>) -> Option<Self> {
         let first = entries.first()?.number;
         Some(Self { first, entries: Arc::new(entries) })
     }
@@ -34,43 +33,38 @@ type Place = (usize, usize);
 
 /// One entry of a map.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<V> {
+pub(super) struct Entry<T, V> {
     pub(super) number: u64,
-    pub(super) term: Arc<AntiAffinityTerm>,
+    pub(super) term: Arc<T>,
     pub(super) value: V,
 }
 
-impl<V> Default for TermMap<V> {
+impl<T, V> Default for TermMap<T, V> {
     fn default() -> Self {
         Self { chunks: Arc::default() }
     }
 }
 
-impl<V: Clone> TermMap<V> {
+impl<T: Clone + Ord, V: Clone> TermMap<T, V> {
     /// All entries, in their order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<V>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<T, V>> {
         self.chunks.iter().flat_map(|chunk| chunk.entries.iter())
     }
 
     /// The entries in their order, from a place on.
-    pub(super) fn from(&self, (chunk, at): Place) -> impl Iterator<Item = &Entry<V>> {
+    pub(super) fn from(&self, (chunk, at): Place) -> impl Iterator<Item = &Entry<T, V>> {
         let first = self.chunks.get(chunk).and_then(|chunk| chunk.entries.get(at..)).unwrap_or_default();
         let rest = self.chunks.get(chunk + 1..).unwrap_or_default();
         first.iter().chain(rest.iter().flat_map(|chunk| chunk.entries.iter()))
     }
 
     /// The value of a term under a number.
-    pub(super) fn get(&self, number: u64, term: &AntiAffinityTerm) -> Option<&V> {
+    pub(super) fn get(&self, number: u64, term: &T) -> Option<&V> {
         self.at(self.seek(number, |known| known < term), number, term)
     }
 
     /// Changes the value of a term, and gives what the change gives; `None` where there is no value.
-    pub(super) fn update<R>(
-        &mut self,
-        number: u64,
-        term: &AntiAffinityTerm,
-        change: impl FnOnce(&mut V) -> R,
-    ) -> Option<R> {
+    pub(super) fn update<R>(&mut self, number: u64, term: &T, change: impl FnOnce(&mut V) -> R) -> Option<R> {
         let place = self.seek(number, |known| known < term);
         self.at(place, number, term)?;
         let chunk = Arc::make_mut(&mut self.chunks).get_mut(place.0)?;
@@ -78,7 +72,7 @@ impl<V: Clone> TermMap<V> {
     }
 
     /// Puts a value at a term that has none.
-    pub(super) fn insert(&mut self, number: u64, term: Arc<AntiAffinityTerm>, value: V) {
+    pub(super) fn insert(&mut self, number: u64, term: Arc<T>, value: V) {
         let (place, at) = self.seek(number, |known| *known < *term);
         let entry = Entry { number, term, value };
         let chunks = Arc::make_mut(&mut self.chunks);
@@ -97,7 +91,7 @@ impl<V: Clone> TermMap<V> {
     }
 
     /// Takes out the value of a term, if there is one. Chunks that become small stay so: there are never more of them than entries.
-    pub(super) fn remove(&mut self, number: u64, term: &AntiAffinityTerm) -> Option<V> {
+    pub(super) fn remove(&mut self, number: u64, term: &T) -> Option<V> {
         let (place, at) = self.seek(number, |known| known < term);
         self.at((place, at), number, term)?;
         let chunks = Arc::make_mut(&mut self.chunks);
@@ -113,10 +107,10 @@ impl<V: Clone> TermMap<V> {
 
     /// Where the first entry is that has this number and a term that is not before, or has a larger number; past the end where there
     /// is none.
-    pub(super) fn seek(&self, number: u64, is_before: impl Fn(&AntiAffinityTerm) -> bool) -> Place {
+    pub(super) fn seek(&self, number: u64, is_before: impl Fn(&T) -> bool) -> Place {
         let is_entry_before =
-            |entry: &Entry<V>| entry.number < number || entry.number == number && is_before(&entry.term);
-        let is_chunk_before = |chunk: &Chunk<V>| {
+            |entry: &Entry<T, V>| entry.number < number || entry.number == number && is_before(&entry.term);
+        let is_chunk_before = |chunk: &Chunk<T, V>| {
             chunk.first < number || chunk.first == number && chunk.entries.first().is_some_and(is_entry_before)
         };
         // The first entry of the next chunk is not before, and may be the one.
@@ -128,7 +122,7 @@ impl<V: Clone> TermMap<V> {
     }
 
     /// The value at a place, if it is that of a term under a number.
-    fn at(&self, (chunk, at): Place, number: u64, term: &AntiAffinityTerm) -> Option<&V> {
+    fn at(&self, (chunk, at): Place, number: u64, term: &T) -> Option<&V> {
         let entry = self.chunks.get(chunk)?.entries.get(at)?;
         (entry.number == number && *entry.term == *term).then_some(&entry.value)
     }
@@ -136,7 +130,8 @@ impl<V: Clone> TermMap<V> {
     /// How many chunks there are, and how many of them another map does not share.
     #[cfg(test)]
     pub(super) fn chunks_beside(&self, other: &Self) -> (usize, usize) {
-        let shared = |chunk: &&Chunk<V>| other.chunks.iter().any(|known| Arc::ptr_eq(&known.entries, &chunk.entries));
+        let shared =
+            |chunk: &&Chunk<T, V>| other.chunks.iter().any(|known| Arc::ptr_eq(&known.entries, &chunk.entries));
         (self.chunks.len(), self.chunks.len() - self.chunks.iter().filter(shared).count())
     }
 }

@@ -1,4 +1,4 @@
-//! Headings: what anti-affinity terms are filed under, so that a pod's question looks at the terms under the pod's headings and
+//! Headings: what terms are filed under, so that a pod's question looks at the terms under the pod's headings and
 //! at no others. Start at [`term_headings`] and [`pod_headings`].
 //!
 //! A heading is a scope and a clue. A scope says in which namespaces the term matches, by a name or by a clue about labels of the
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use crate::limits::TERM_HEADINGS;
-use crate::metadata::{AntiAffinityTerm, Clue, Labels};
+use crate::metadata::{Clue, Labels, PodSelector};
 
 /// Namespaces in which a term matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,9 +22,8 @@ enum Scope<'a> {
     Labelled(Clue<'a>),
 }
 
-/// The headings that a term is filed under, each once: at most [`TERM_HEADINGS`] beside one for each namespace that it names.
-pub(super) fn term_headings(term: &AntiAffinityTerm) -> Vec<u64> {
-    let selector = &term.selector;
+/// The headings that a term with this selector is filed under, each once: at most [`TERM_HEADINGS`] beside one for each namespace that it names.
+pub(super) fn term_headings(selector: &PodSelector) -> Vec<u64> {
     let named = selector.namespaces.iter().map(|name| Scope::Named(name));
     let labelled = selector.namespace_requirements.iter().flat_map(|requirements| {
         let clues = Clue::needed(requirements, TERM_HEADINGS);

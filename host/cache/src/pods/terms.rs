@@ -1,6 +1,6 @@
-//! Required anti-affinity terms of pods on nodes. Equal terms are kept once, and are filed by what a pod must be for them to match
-//! it: the cost of matching an incoming pod grows neither with the number of pods nor with terms that cannot match it, of which one
-//! tenant may have tens of thousands. Start at [`AntiAffinity::matching`].
+//! Affinity terms that pods on nodes carry and that match other pods, a table per kind. Equal terms are kept once, and are filed by
+//! what a pod must be for them to match it: the cost of matching an incoming pod grows neither with the number of pods nor with terms
+//! that cannot match it, of which one tenant may have tens of thousands. Start at [`Terms::matching`].
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,7 +12,7 @@ mod term_map;
 #[cfg(test)]
 mod tests;
 
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash};
 use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -21,26 +21,88 @@ use self::term_map::TermMap;
 use super::classes::Namespaces;
 use crate::columns::labels::NodeLabels;
 use crate::columns::{Column, Delta, DriftReport, Row};
-use crate::metadata::{AntiAffinityTerm, Labels, PodRecord};
+use crate::metadata::{AntiAffinityTerm, Labels, PodRecord, PodSelector, ScoringTerm};
 
 /// The rows whose pods carry a term, sorted, each with how many of their terms are this one.
 type Carriers = Arc<Vec<(Row, u32)>>;
 
-/// The topology key of a term that matches a pod, and per row, sorted, how many terms of its pods are this one.
+/// The topology key of an anti-affinity term that matches a pod, and per row, sorted, how many terms of its pods are this one.
 pub type MatchedTerm = (Arc<str>, Carriers);
 
-/// All distinct terms. A clone costs three reference counts, and a change after it copies a chunk of each part.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AntiAffinity {
+/// A term that matches a pod and counts in its scores, and per row, sorted, how many terms of its pods are this one.
+pub type MatchedScoringTerm = (Arc<ScoringTerm>, Carriers);
+
+/// Required anti-affinity terms of pods on nodes.
+pub(crate) type AntiAffinity = Terms<AntiAffinityTerm>;
+
+/// Terms of pods on nodes that count in scores; none where no policy reads them.
+pub(crate) type ScoringTerms = Terms<ScoringTerm>;
+
+/// A kind of term. The order of terms is by their topology key first.
+pub(crate) trait Term: Clone + Ord + Hash {
+    /// Name of the kind in reports of drift.
+    const NAME: &'static str;
+
+    /// The terms of a pod.
+    fn of(pod: &PodRecord) -> &[Self];
+
+    /// The label key whose equal values make nodes near each other.
+    fn topology_key(&self) -> &Arc<str>;
+
+    /// The pods that it is about.
+    fn selector(&self) -> &PodSelector;
+}
+
+impl Term for AntiAffinityTerm {
+    const NAME: &'static str = "anti-affinity terms";
+
+    fn of(pod: &PodRecord) -> &[Self] {
+        &pod.facts.anti_affinity_terms
+    }
+
+    fn topology_key(&self) -> &Arc<str> {
+        &self.topology_key
+    }
+
+    fn selector(&self) -> &PodSelector {
+        &self.selector
+    }
+}
+
+impl Term for ScoringTerm {
+    const NAME: &'static str = "scoring terms";
+
+    fn of(pod: &PodRecord) -> &[Self] {
+        pod.facts.preferences.as_ref().map_or(&[], |preferences| &preferences.terms)
+    }
+
+    fn topology_key(&self) -> &Arc<str> {
+        &self.topology_key
+    }
+
+    fn selector(&self) -> &PodSelector {
+        &self.selector
+    }
+}
+
+/// All distinct terms of a kind. A clone costs three reference counts, and a change after it copies a chunk of each part.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms<T> {
     /// Rows of each term, by hash of the term.
-    carriers: TermMap<Carriers>,
+    carriers: TermMap<T, Carriers>,
     /// Terms by heading. A term is the same allocation here and in `carriers`.
-    filed: TermMap<()>,
+    filed: TermMap<T, ()>,
     /// Per row, how many terms its pods carry: whether a row holds terms that it must not hold shows without a look at every term.
     totals: Column<u32>,
 }
 
-impl AntiAffinity {
+impl<T> Default for Terms<T> {
+    fn default() -> Self {
+        Self { carriers: TermMap::default(), filed: TermMap::default(), totals: Column::default() }
+    }
+}
+
+impl<T: Term> Terms<T> {
     /// Appends a row without pods.
     pub(crate) fn push(&mut self) {
         self.totals.push(0);
@@ -65,19 +127,19 @@ impl AntiAffinity {
 
     /// Adds the terms of a pod to a row, or removes them.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord) {
-        pod.facts.anti_affinity_terms.iter().for_each(|term| self.apply_term(delta, row, term));
+        T::of(pod).iter().for_each(|term| self.apply_term(delta, row, term));
     }
 
     /// The pods of a row are in another row from now on.
     pub(crate) fn move_row(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
-        for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
+        for term in pods.iter().flat_map(|pod| T::of(pod)) {
             // In this order, a term that is on one row only stays where it is filed.
             self.apply_term(Delta::Add, to, term);
             self.apply_term(Delta::Remove, from, term);
         }
     }
 
-    fn apply_term(&mut self, delta: Delta, row: Row, term: &AntiAffinityTerm) {
+    fn apply_term(&mut self, delta: Delta, row: Row, term: &T) {
         let number = hash(term);
         let change = |rows: &mut Carriers| {
             let rows = Arc::make_mut(rows);
@@ -88,7 +150,7 @@ impl AntiAffinity {
             None if delta == Delta::Remove => return,
             None => {
                 let term = Arc::new(term.clone());
-                for heading in headings::term_headings(&term) {
+                for heading in headings::term_headings(term.selector()) {
                     self.filed.insert(heading, Arc::clone(&term), ());
                 }
                 self.carriers.insert(number, term, Arc::new(vec![(row, 1)]));
@@ -97,7 +159,7 @@ impl AntiAffinity {
         };
         if is_gone {
             self.carriers.remove(number, term);
-            for heading in headings::term_headings(term) {
+            for heading in headings::term_headings(term.selector()) {
                 self.filed.remove(heading, term);
             }
         }
@@ -106,21 +168,22 @@ impl AntiAffinity {
         }
     }
 
-    /// The terms that match a pod, each with its topology key and its rows. Equal terms on equal rows give an equal list, whatever was
-    /// there before.
+    /// The terms that match a pod, each with its rows. Equal terms on equal rows give an equal list, whatever was there before.
     pub(crate) fn matching(
         &self,
         namespace: &str,
         labels: &Labels,
         namespaces: &Namespaces,
         nodes: &NodeLabels,
-    ) -> Vec<MatchedTerm> {
+    ) -> Vec<(&Arc<T>, &Carriers)> {
         // A term that names the pod's namespace and selects it by its labels, too, is there twice.
-        let mut found: FxHashSet<*const AntiAffinityTerm> = FxHashSet::default();
+        let mut found: FxHashSet<*const T> = FxHashSet::default();
         let candidates = self.candidates(namespace, labels, namespaces, nodes).into_iter();
         candidates
-            .filter(|term| term_matches(term, namespace, labels, namespaces) && found.insert(Arc::as_ptr(term)))
-            .filter_map(|term| Some((Arc::clone(&term.topology_key), Arc::clone(self.carriers.get(hash(term), term)?))))
+            .filter(|term| {
+                selector_matches(term.selector(), namespace, labels, namespaces) && found.insert(Arc::as_ptr(term))
+            })
+            .filter_map(|term| Some((term, self.carriers.get(hash(&**term), term)?)))
             .collect()
     }
 
@@ -131,7 +194,7 @@ impl AntiAffinity {
         labels: &Labels,
         namespaces: &Namespaces,
         nodes: &NodeLabels,
-    ) -> Vec<&Arc<AntiAffinityTerm>> {
+    ) -> Vec<&Arc<T>> {
         let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
         let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
         let mut candidates = Vec::new();
@@ -141,9 +204,9 @@ impl AntiAffinity {
         candidates
     }
 
-    /// Collects the terms under a heading, but those whose topology key no node carries: they reject no node. Few terms are asked
+    /// Collects the terms under a heading, but those whose topology key no node carries: they change no answer. Few terms are asked
     /// for their keys; where there are more terms than keys of nodes, those are looked up.
-    fn collect<'a>(&'a self, heading: u64, nodes: &NodeLabels, candidates: &mut Vec<&'a Arc<AntiAffinityTerm>>) {
+    fn collect<'a>(&'a self, heading: u64, nodes: &NodeLabels, candidates: &mut Vec<&'a Arc<T>>) {
         let under = |place| {
             let entries = self.filed.from(place);
             entries.take_while(|entry| entry.number == heading).map(|entry| &entry.term)
@@ -151,13 +214,13 @@ impl AntiAffinity {
         let first = self.filed.seek(heading, |_| false);
         let keys = nodes.keys();
         if under(first).nth(keys.len()).is_none() {
-            candidates.extend(under(first).filter(|term| nodes.has(&term.topology_key)));
+            candidates.extend(under(first).filter(|term| nodes.has(term.topology_key())));
             return;
         }
         let with = |key: &Arc<str>| {
             let key = Arc::clone(key);
-            let first = self.filed.seek(heading, |term| term.topology_key < key);
-            under(first).take_while(move |term| term.topology_key == key)
+            let first = self.filed.seek(heading, |term| *term.topology_key() < key);
+            under(first).take_while(move |term| *term.topology_key() == key)
         };
         let mut filed: Vec<&Arc<str>> = keys.filter(|key| with(key).next().is_some()).collect();
         filed.sort_unstable();
@@ -167,8 +230,8 @@ impl AntiAffinity {
     /// Repairs a row by the pods on its node. Their terms are looked up; all others are looked through only where the row holds more
     /// terms than those of them.
     pub(crate) fn repair(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
-        let mut counted: FxHashMap<&AntiAffinityTerm, u32> = FxHashMap::default();
-        for term in pods.iter().flat_map(|pod| &pod.facts.anti_affinity_terms) {
+        let mut counted: FxHashMap<&T, u32> = FxHashMap::default();
+        for term in pods.iter().flat_map(|pod| T::of(pod)) {
             Delta::Add.apply_to(counted.entry(term).or_default());
         }
         let (total, mut found) = (self.totals.get(row).copied(), 0_u32);
@@ -185,25 +248,19 @@ impl AntiAffinity {
             }
         }
         let total = counted.into_values().fold(0_u32, u32::saturating_add);
-        report.repair_cell("anti-affinity terms", &mut self.totals, row, total);
+        report.repair_cell(T::NAME, &mut self.totals, row, total);
     }
 
     /// Repairs what is held of a term in a row.
-    fn repair_term(
-        &mut self,
-        row: Row,
-        term: &AntiAffinityTerm,
-        (held, counted): (u32, u32),
-        report: &mut DriftReport,
-    ) {
-        if report.differs(|| format!("anti-affinity terms by {}", term.topology_key), &held, &counted) {
+    fn repair_term(&mut self, row: Row, term: &T, (held, counted): (u32, u32), report: &mut DriftReport) {
+        if report.differs(|| format!("{} by {}", T::NAME, term.topology_key()), &held, &counted) {
             let delta = if held < counted { Delta::Add } else { Delta::Remove };
             (0..held.abs_diff(counted)).for_each(|_| self.apply_term(delta, row, term));
         }
     }
 
     /// Returns the terms of the pods on a row, each with how many of their terms are this one, by a look at every term.
-    fn terms_in_row(&self, row: Row) -> Vec<(Arc<AntiAffinityTerm>, u32)> {
+    fn terms_in_row(&self, row: Row) -> Vec<(Arc<T>, u32)> {
         let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value, row)));
         held.filter(|(_, held)| *held > 0).map(|(term, held)| (Arc::clone(term), held)).collect()
     }
@@ -236,14 +293,19 @@ fn in_row(rows: &[(Row, u32)], row: Row) -> u32 {
     at.and_then(|at| rows.get(at)).map_or(0, |(_, terms)| *terms)
 }
 
-fn hash(term: &AntiAffinityTerm) -> u64 {
+fn hash(term: &impl Hash) -> u64 {
     FxBuildHasher.hash_one(term)
 }
 
-/// Whether a term of a pod on a node matches a pod of this namespace with these labels.
-pub(crate) fn term_matches(term: &AntiAffinityTerm, namespace: &str, labels: &Labels, namespaces: &Namespaces) -> bool {
+/// Whether the selector of a term of a pod on a node matches a pod of this namespace with these labels.
+pub(crate) fn selector_matches(
+    selector: &PodSelector,
+    namespace: &str,
+    labels: &Labels,
+    namespaces: &Namespaces,
+) -> bool {
     // The terms of an incoming pod list the namespaces that exist; here one namespace is looked up, and without an object it
     // has no labels. Source: `GetNamespaceLabelsSnapshot`.
     let labels_of = |namespace: &str| Some(namespaces.get(namespace).cloned().unwrap_or_default());
-    term.selector.matches(namespace, labels, labels_of)
+    selector.matches(namespace, labels, labels_of)
 }
