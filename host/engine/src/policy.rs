@@ -102,6 +102,7 @@ impl ActivePolicy {
             },
             pod_owner: reads(Interface::PodOwner) || reads(Interface::ClusterControllers),
             pod_claims: reads(Interface::PodClaims) || reads(Interface::NodeParties),
+            pod_preferences: reads(Interface::PodPreferredAffinity) || reads(Interface::ClusterPreferences),
             node_info: reads(Interface::NodeInfo),
             node_images: reads(Interface::NodeImages) || reads(Interface::ClusterImages),
             pod_images: reads(Interface::PodImages),

@@ -62,6 +62,8 @@ pub enum Kept {
     NodeNames,
     /// The anti-affinity terms of pods on nodes that match the pod.
     MatchedTerms,
+    /// Terms of pods on nodes that match the pod and count in scores.
+    ScoringTerms,
     /// Disks and claims in use.
     VolumeUse,
     /// Volumes that are attached.

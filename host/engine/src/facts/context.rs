@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::PodFacts;
-use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedTerm, Resolved, Row, Snapshot};
+use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedScoringTerm, MatchedTerm, Resolved, Row, Snapshot};
 
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::FILTER_TIME_WEIGHT;
@@ -57,6 +57,7 @@ pub struct Context {
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
+    scoring_terms: OnceLock<Vec<MatchedScoringTerm>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
     pub(super) claims: OnceLock<Arc<Result<Option<Resolved>, ClaimObstacle>>>,
     /// Unallocated claims in the form that guests read, where none of the pod's claims is allocated: they are then the same for all
@@ -89,6 +90,7 @@ impl Context {
             deadline: None,
             now: 0,
             matched_terms: OnceLock::new(),
+            scoring_terms: OnceLock::new(),
             claims: OnceLock::new(),
             open_claims: OnceLock::new(),
             party_seats: OnceLock::new(),
@@ -283,6 +285,12 @@ impl Context {
     pub(crate) fn matched_terms(&self) -> &[MatchedTerm] {
         let look_up = || self.snapshot.anti_affinity(&self.pod.namespace, &self.pod.labels);
         self.matched_terms.get_or_init(look_up)
+    }
+
+    /// Terms of pods on nodes that match the pod and count in its scores; looked up once.
+    pub(crate) fn scoring_terms(&self) -> &[MatchedScoringTerm] {
+        let look_up = || self.snapshot.scoring_terms(&self.pod.namespace, &self.pod.labels);
+        self.scoring_terms.get_or_init(look_up)
     }
 
     pub(crate) fn batch(&self) -> &Batch {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use nodesift_cache::metadata::{Conditions, LabelRequirement, OwnerFacts, PodSelector};
-use nodesift_object::affinity::{NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WhenUnsatisfiable};
+use nodesift_object::affinity::{
+    NodeInclusionPolicy, PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm, WhenUnsatisfiable,
+};
 use nodesift_object::node::{ConditionStatus, TaintEffect};
 use nodesift_object::pod::{Toleration, TolerationOperator};
 use nodesift_object::selector::{LabelSelector, NodeSelectorTerm, Operator, Requirement};
@@ -91,6 +93,11 @@ pub(super) fn pod_affinity_term(term: &PodAffinityTerm) -> wire::AffinityTerm {
         match_label_keys: texts(&term.match_label_keys),
         mismatch_label_keys: texts(&term.mismatch_label_keys),
     }
+}
+
+/// Preferred terms as written, each with its weight.
+pub(super) fn weighted_terms(terms: &[WeightedPodAffinityTerm]) -> Vec<(i32, wire::AffinityTerm)> {
+    terms.iter().map(|weighted| (weighted.weight, pod_affinity_term(&weighted.pod_affinity_term))).collect()
 }
 
 /// A label selector as written.

@@ -32,6 +32,7 @@ impl Facts for Context {
             // A list of some rows is made for each call.
             (Kept::NodeNames, Batch::Rows(_)) => {}
             (Kept::MatchedTerms, _) => _ = self.matched_terms(),
+            (Kept::ScoringTerms, _) => _ = self.scoring_terms(),
             (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
             (Kept::Attachments, _) => _ = self.snapshot.attachments(),
             (Kept::DeviceSelectors, _) => return self.evaluate_claims(),
@@ -262,6 +263,14 @@ impl Facts for Context {
         (terms(affinity), terms(anti_affinity))
     }
 
+    fn preferred_affinity(&self) -> Vec<(i32, wire::AffinityTerm)> {
+        self.pod.preferences.as_ref().map_or_else(Vec::new, |all| convert::weighted_terms(&all.affinity))
+    }
+
+    fn preferred_anti_affinity(&self) -> Vec<(i32, wire::AffinityTerm)> {
+        self.pod.preferences.as_ref().map_or_else(Vec::new, |all| convert::weighted_terms(&all.anti_affinity))
+    }
+
     fn matching_pods(
         &self,
         selectors: &[wire::PodSelector],
@@ -301,6 +310,22 @@ impl Facts for Context {
 
     fn anti_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
         self.count_matched_terms(topology_key)
+    }
+
+    fn preference_keys(&self) -> Vec<Arc<str>> {
+        self.scoring_keys()
+    }
+
+    fn preferred_terms(&self, topology_key: &str) -> Arc<[u32]> {
+        self.count_scoring_terms(topology_key, true)
+    }
+
+    fn preference_weights(&self, topology_key: &str) -> Arc<[i64]> {
+        self.add_up_weights(topology_key)
+    }
+
+    fn required_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
+        self.count_scoring_terms(topology_key, false)
     }
 
     fn required_features(&self) -> Vec<Arc<str>> {

@@ -1,11 +1,11 @@
-//! Facts about other pods: counts of pods that match selectors, anti-affinity terms of pods on nodes, and the default
+//! Facts about other pods: counts of pods that match selectors, affinity terms of pods on nodes, and the default
 //! selector of topology spread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodSelector;
-use nodesift_cache::{Column, ControllerRows, CountKey, SumKey};
+use nodesift_cache::{Column, ControllerRows, CountKey, Row, SumKey};
 use nodesift_object::Kind;
 use nodesift_object::selector::LabelSelector;
 use nodesift_sandbox::{Meter, NoValue, wire};
@@ -83,6 +83,42 @@ impl Context {
             }
         }
         terms.into()
+    }
+
+    /// The topology keys of the scoring terms that match the context's pod.
+    pub(super) fn scoring_keys(&self) -> Vec<Arc<str>> {
+        let keys: BTreeSet<&Arc<str>> = self.scoring_terms().iter().map(|(term, _)| &term.topology_key).collect();
+        keys.into_iter().cloned().collect()
+    }
+
+    /// Per row of the cluster how many scoring terms with this key match the context's pod: those that are preferred, or those of
+    /// required affinity.
+    pub(super) fn count_scoring_terms(&self, topology_key: &str, preferred: bool) -> Arc<[u32]> {
+        let mut terms = vec![0_u32; self.snapshot.node_count()];
+        self.for_each_scoring_term(topology_key, |weight, row, count| {
+            if let Some(terms) = terms.get_mut(row.index()).filter(|_| weight.is_some() == preferred) {
+                *terms = terms.saturating_add(count);
+            }
+        });
+        terms.into()
+    }
+
+    /// Per row of the cluster the sum of the weights of the preferred terms with this key that match the context's pod.
+    pub(super) fn add_up_weights(&self, topology_key: &str) -> Arc<[i64]> {
+        let mut weights = vec![0_i64; self.snapshot.node_count()];
+        self.for_each_scoring_term(topology_key, |weight, row, count| {
+            if let (Some(weights), Some(weight)) = (weights.get_mut(row.index()), weight) {
+                *weights = weights.saturating_add(i64::from(weight) * i64::from(count));
+            }
+        });
+        weights.into()
+    }
+
+    /// Calls with the weight, the row and the number of each scoring term with this key that matches the context's pod.
+    fn for_each_scoring_term(&self, topology_key: &str, mut call: impl FnMut(Option<i32>, Row, u32)) {
+        for (term, rows) in self.scoring_terms().iter().filter(|(term, _)| *term.topology_key == *topology_key) {
+            rows.iter().for_each(|(row, count)| call(term.weight, *row, *count));
+        }
     }
 
     /// The selectors of the services that select the context's pod, merged, and of the controller that made it; none where

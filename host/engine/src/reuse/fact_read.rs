@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
 use nodesift_cache::{
-    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedTerm, Moment,
-    PortUse, Row, SumKey,
+    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedScoringTerm, MatchedTerm, Moment,
+    PortUse, Row, Snapshot, SumKey,
 };
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, Meter, wire};
@@ -84,6 +84,7 @@ macro_rules! fact_table {
         pub(super) enum FactKey {
             PodField(PodField),
             AntiAffinity,
+            ScoringTerms,
             $($pod_key $(($($pod_argument_type),*))?,)*
             $($key $(($($argument_type),*))?,)*
         }
@@ -93,7 +94,8 @@ macro_rules! fact_table {
         pub(super) enum FactValue {
             /// Of which only the field counts.
             PodField(Arc<PodFacts>),
-            AntiAffinity(AntiAffinity),
+            AntiAffinity(Matched<MatchedTerm>),
+            ScoringTerms(Matched<MatchedScoringTerm>),
             $($pod_key($pod_value),)*
             $($key($value),)*
         }
@@ -104,6 +106,7 @@ macro_rules! fact_table {
                 match self {
                     Self::PodField(_) => FactScope::Pod,
                     Self::AntiAffinity => PodsOnNodes(Interface::ClusterAffinity, Yes),
+                    Self::ScoringTerms => PodsOnNodes(Interface::ClusterPreferences, Yes),
                     $(Self::$pod_key { .. } => FactScope::Pod,)*
                     $(Self::$key { .. } => $scope,)*
                 }
@@ -119,7 +122,7 @@ macro_rules! fact_table {
                         let $pod_context = context;
                         ($pod_read).hash(&mut hasher);
                     })*
-                    Self::AntiAffinity => {}
+                    Self::AntiAffinity | Self::ScoringTerms => {}
                     $(Self::$key { .. } => {})*
                 }
                 hasher.finish()
@@ -128,7 +131,8 @@ macro_rules! fact_table {
             fn read(&self, context: &Context) -> FactValue {
                 match self {
                     Self::PodField(_) => FactValue::PodField(Arc::clone(context.pod())),
-                    Self::AntiAffinity => FactValue::AntiAffinity(AntiAffinity::new(context)),
+                    Self::AntiAffinity => FactValue::AntiAffinity(Matched::new(context)),
+                    Self::ScoringTerms => FactValue::ScoringTerms(Matched::new(context)),
                     $(Self::$pod_key $(($($pod_argument),*))? => {
                         let $pod_context = context;
                         FactValue::$pod_key($pod_read)
@@ -144,7 +148,7 @@ macro_rules! fact_table {
         impl Size for FactKey {
             fn heap(&self) -> usize {
                 match self {
-                    Self::PodField(_) | Self::AntiAffinity => 0,
+                    Self::PodField(_) | Self::AntiAffinity | Self::ScoringTerms => 0,
                     $(Self::$pod_key $(($($pod_argument),*))? => 0 $($(+ $pod_argument.heap())*)?,)*
                     $(Self::$key $(($($argument),*))? => 0 $($(+ $argument.heap())*)?,)*
                 }
@@ -157,6 +161,7 @@ macro_rules! fact_table {
                     // Counted once for all reads of a call, see `FactRead::facts`.
                     Self::PodField(_) => 0,
                     Self::AntiAffinity(known) => known.terms.heap(),
+                    Self::ScoringTerms(known) => known.terms.heap(),
                     $(Self::$pod_key(value) => value.heap(),)*
                     $(Self::$key(value) => value.heap(),)*
                 }
@@ -229,6 +234,7 @@ impl FactRead {
                 Arc::ptr_eq(facts, context.pod()) || field.is_same(facts, context.pod())
             }
             (_, FactValue::AntiAffinity(known)) => known.holds(context),
+            (_, FactValue::ScoringTerms(known)) => known.holds(context),
             (key, known) => known.is_same(&key.read(context)),
         }
     }
@@ -254,6 +260,7 @@ impl FactRead {
         match &self.value {
             FactValue::PodField(facts) => Some(facts),
             FactValue::AntiAffinity(known) => Some(&known.facts),
+            FactValue::ScoringTerms(known) => Some(&known.facts),
             _ => None,
         }
     }
@@ -265,19 +272,48 @@ impl FactRead {
     }
 }
 
-/// The anti-affinity terms of other pods that match the pod, the pod that they were matched for, and the generation. To match
-/// a pod against every distinct term is the most expensive of all reads, and terms change seldom.
+/// A kind of terms of other pods that match the pod.
+pub(super) trait MatchedKind: Clone + PartialEq {
+    /// The terms that match the pod of a context.
+    fn find(context: &Context) -> &[Self];
+
+    /// When the terms of the kind, or what they match, last changed.
+    fn changed(snapshot: &Snapshot) -> Generation;
+}
+
+impl MatchedKind for MatchedTerm {
+    fn find(context: &Context) -> &[Self] {
+        context.matched_terms()
+    }
+
+    fn changed(snapshot: &Snapshot) -> Generation {
+        snapshot.anti_affinity_changed()
+    }
+}
+
+impl MatchedKind for MatchedScoringTerm {
+    fn find(context: &Context) -> &[Self] {
+        context.scoring_terms()
+    }
+
+    fn changed(snapshot: &Snapshot) -> Generation {
+        snapshot.scoring_terms_changed()
+    }
+}
+
+/// The terms of other pods that match the pod, the pod that they were matched for, and the generation. To match a pod against every
+/// distinct term is the most expensive of all reads, and terms change seldom.
 #[derive(Debug)]
-pub(super) struct AntiAffinity {
-    terms: Vec<MatchedTerm>,
+pub(super) struct Matched<T> {
+    terms: Vec<T>,
     facts: Arc<PodFacts>,
     seen: AtomicU64,
 }
 
-impl AntiAffinity {
+impl<T: MatchedKind> Matched<T> {
     fn new(context: &Context) -> Self {
         Self {
-            terms: context.matched_terms().to_vec(),
+            terms: T::find(context).to_vec(),
             facts: Arc::clone(context.pod()),
             seen: AtomicU64::new(context.snapshot().generation().0),
         }
@@ -288,10 +324,10 @@ impl AntiAffinity {
         let same_pod =
             Arc::ptr_eq(&self.facts, pod) || self.facts.namespace == pod.namespace && self.facts.labels == pod.labels;
         let seen = Generation(self.seen.load(Ordering::Relaxed));
-        if same_pod && snapshot.anti_affinity_changed() <= seen && seen <= snapshot.generation() {
+        if same_pod && T::changed(snapshot) <= seen && seen <= snapshot.generation() {
             return true;
         }
-        let holds = self.terms == context.matched_terms();
+        let holds = self.terms == T::find(context);
         if holds && same_pod {
             self.seen.fetch_max(snapshot.generation().0, Ordering::Relaxed);
         }
@@ -403,6 +439,7 @@ fact_table! {
         Affinity: affinity;
         AntiAffinity: anti_affinity;
         InvalidPreferred: invalid_preferred;
+        Preferences: preferences;
         Features: required_features;
         HostPorts: host_ports;
     }

@@ -10,13 +10,13 @@ use nodesift_cache::metadata::requests::NonZero;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, ImageFacts, LabelRequirement,
-    NonZeroUsage, ObjectFacts, OwnerFacts, PodClaim, PodClaims, PodFacts, PodSelector, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, ObjectFacts,
+    OwnerFacts, PodClaim, PodClaims, PodFacts, PodPreferences, PodSelector, ScoringTerm, SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_negotiation::Subject;
 use nodesift_object as object;
-use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm, TopologySpreadConstraint};
+use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
@@ -291,9 +291,9 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, preferred_affinity, is_pinned, tolerations,
-        requests, usage, usages, non_zero_requests, non_zero_usage, controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, required_features, host_ports, resource_claims,
-        volumes, spec, images, owner, claims, object,
+        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, usages,
+        controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, preferences, required_features, host_ports, resource_claims,
+        volumes, spec, owner, claims, object,
     }
     ObjectFacts { owners, containers }
     NonZeroUsage { counted, by_rules }
@@ -341,6 +341,9 @@ records! {
         label_selector, namespaces, namespace_selector, topology_key, match_label_keys, mismatch_label_keys,
     }
     AntiAffinityTerm { selector, topology_key }
+    ScoringTerm { topology_key, weight, selector }
+    PodPreferences { affinity, anti_affinity, terms }
+    WeightedPodAffinityTerm { weight, pod_affinity_term }
     PodSelector { namespaces, namespace_requirements, requirements }
     HostPort { ip, protocol, port }
     PodVolume { name, claim, disks, in_tree }

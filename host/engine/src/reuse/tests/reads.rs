@@ -93,6 +93,19 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
             let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
             world.bind("x", &json!({}), &json!({"affinity": {"podAntiAffinity": required}}));
         }),
+        case!("cluster-preferences.topology-keys", |facts| facts.preference_keys(), |world| {
+            world.bind("x", &json!({}), &json!({"affinity": preferred("podAffinity")}));
+        }),
+        case!("cluster-preferences.preferred-terms", |facts| facts.preferred_terms("zone"), |world| {
+            world.bind("x", &json!({}), &json!({"affinity": preferred("podAntiAffinity")}));
+        }),
+        case!("cluster-preferences.weights", |facts| facts.preference_weights("zone"), |world| {
+            world.bind("x", &json!({}), &json!({"affinity": preferred("podAntiAffinity")}));
+        }),
+        case!("cluster-preferences.required-terms", |facts| facts.required_affinity_terms("zone"), |world| {
+            let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": blue()});
+            world.bind("x", &json!({}), &json!({"affinity": {"podAffinity": required}}));
+        }),
         case!(
             "cluster-volume-use.disk-users",
             |facts| facts.disk_users(wire::DiskKind::GcePersistentDisk, "disk"),
@@ -173,6 +186,12 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
             let term =
                 json!([{"weight": 1, "podAffinityTerm": {"labelSelector": {"matchLabels": {"not a key": "x"}}}}]);
             world.pod["spec"]["affinity"]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = term;
+        }),
+        case!("pod-preferred-affinity.affinity", |facts| facts.preferred_affinity(), |world| {
+            world.pod["spec"]["affinity"]["podAffinity"] = preferred("podAffinity")["podAffinity"].clone();
+        }),
+        case!("pod-preferred-affinity.anti-affinity", |facts| facts.preferred_anti_affinity(), |world| {
+            world.pod["spec"]["affinity"]["podAntiAffinity"] = preferred("podAntiAffinity")["podAntiAffinity"].clone();
         }),
         case!("pod-features.required", |facts| facts.required_features(), |world| {
             world.pod["spec"]["hostNetwork"] = json!(true);

@@ -304,6 +304,14 @@ impl Facts for Batch {
         self.cluster.pod.invalid_preferred.clone()
     }
 
+    fn pod_preferred_affinity_affinity(&self) -> Vec<(i32, pod_affinity::Term)> {
+        self.cluster.pod.preferred_affinity.clone()
+    }
+
+    fn pod_preferred_affinity_anti_affinity(&self) -> Vec<(i32, pod_affinity::Term)> {
+        self.cluster.pod.preferred_anti_affinity.clone()
+    }
+
     fn pod_features_required(&self) -> Vec<String> {
         self.cluster.pod.features.iter().cloned().collect()
     }
@@ -462,13 +470,50 @@ impl Facts for Batch {
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
         let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.matching_term_keys(pod)).collect();
+        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.matching_keys(pod, &pod.anti_affinity)).collect();
         keys.into_iter().map(String::from).collect()
     }
 
     fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
         let cluster = self.all_rows();
-        let on_pod = |pod: &Pod| count(cluster.matching_term_keys(pod).into_iter().filter(|key| *key == topology_key));
+        let on_pod = |pod: &Pod| {
+            count(cluster.matching_keys(pod, &pod.anti_affinity).into_iter().filter(|key| *key == topology_key))
+        };
+        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+    }
+
+    fn cluster_preferences_topology_keys(&self) -> Vec<String> {
+        let cluster = self.all_rows();
+        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
+        let keys = |pod| {
+            let preferred = cluster.matching_preferred(pod).into_iter().map(|(_, key)| key);
+            preferred.chain(cluster.matching_keys(pod, &pod.affinity))
+        };
+        let keys: BTreeSet<&str> = pods.flat_map(keys).collect();
+        keys.into_iter().map(String::from).collect()
+    }
+
+    fn cluster_preferences_preferred_terms(&self, topology_key: &str) -> Vec<u32> {
+        let cluster = self.all_rows();
+        let on_pod =
+            |pod: &Pod| count(cluster.matching_preferred(pod).into_iter().filter(|(_, key)| *key == topology_key));
+        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+    }
+
+    fn cluster_preferences_weights(&self, topology_key: &str) -> Vec<i64> {
+        let cluster = self.all_rows();
+        let on_pod = |pod: &Pod| {
+            let matching = cluster.matching_preferred(pod).into_iter().filter(|(_, key)| *key == topology_key);
+            matching.map(|(weight, _)| weight).sum::<i64>()
+        };
+        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+    }
+
+    fn cluster_preferences_required_terms(&self, topology_key: &str) -> Vec<u32> {
+        let cluster = self.all_rows();
+        let on_pod = |pod: &Pod| {
+            count(cluster.matching_keys(pod, &pod.affinity).into_iter().filter(|key| *key == topology_key))
+        };
         cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
     }
 

@@ -31,6 +31,8 @@ pub struct Pod {
     pub(super) default_selector: Option<LabelSelector>,
     pub(super) affinity: Vec<pod_affinity::Term>,
     pub(super) anti_affinity: Vec<pod_affinity::Term>,
+    pub(super) preferred_affinity: Vec<(i32, pod_affinity::Term)>,
+    pub(super) preferred_anti_affinity: Vec<(i32, pod_affinity::Term)>,
     pub(super) invalid_preferred: (Vec<pod_affinity::Term>, Vec<pod_affinity::Term>),
     pub(super) features: BTreeSet<String>,
     pub(super) name: String,
@@ -169,6 +171,20 @@ impl Pod {
     #[must_use]
     pub fn anti_affinity(mut self, term: pod_affinity::Term) -> Self {
         self.anti_affinity.push(term);
+        self
+    }
+
+    /// Adds a preferred term to the pod's affinity.
+    #[must_use]
+    pub fn preferred_affinity(mut self, weight: i32, term: pod_affinity::Term) -> Self {
+        self.preferred_affinity.push((weight, term));
+        self
+    }
+
+    /// Adds a preferred term to the pod's anti-affinity.
+    #[must_use]
+    pub fn preferred_anti_affinity(mut self, weight: i32, term: pod_affinity::Term) -> Self {
+        self.preferred_anti_affinity.push((weight, term));
         self
     }
 

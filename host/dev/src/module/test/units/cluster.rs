@@ -53,6 +53,7 @@ impl<'c> ClusterOf<'c> {
         let selection = Selection {
             pod_spec: true,
             pod_owner: true,
+            pod_preferences: true,
             node_info: true,
             node_images: true,
             ..Selection::annotations(&settings.annotation_keys)
@@ -133,7 +134,7 @@ fn lacking_of_pod(pod: &PodRecord) -> Option<&'static str> {
     [
         (facts.required_affinity.is_some(), "a node affinity"),
         (!facts.affinity.is_empty() || !facts.anti_affinity.is_empty(), "a pod affinity"),
-        (facts.invalid_preferred.is_some(), "a pod affinity"),
+        (facts.invalid_preferred.is_some() || facts.preferences.is_some(), "a pod affinity"),
         (!facts.spread.is_empty(), "a topology spread constraint"),
         (!facts.volumes.is_empty(), "volumes"),
         (!facts.resource_claims.is_empty(), "resource claims"),

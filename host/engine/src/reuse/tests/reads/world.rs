@@ -110,6 +110,7 @@ pub(super) fn selection() -> Selection {
         pod_spec: true,
         pod_owner: true,
         pod_claims: true,
+        pod_preferences: true,
         node_info: true,
         node_images: true,
         pod_images: true,
@@ -169,6 +170,12 @@ pub(super) fn labelled(key: &str, value: &str) -> wire::PodSelector {
 
 pub(super) fn blue() -> Value {
     json!([{"labelSelector": {"matchLabels": {"color": "blue"}}, "topologyKey": "zone"}])
+}
+
+/// Affinity with one preferred term for blue pods, in a field of `spec.affinity`.
+pub(super) fn preferred(field: &str) -> Value {
+    let term = json!({"weight": 7, "podAffinityTerm": blue()[0]});
+    json!({field: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}})
 }
 
 /// A party that decides about blue pods, and about nodes of the zone a.
