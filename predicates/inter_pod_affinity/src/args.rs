@@ -1,6 +1,6 @@
-//! The arguments of InterPodAffinity: kube-scheduler's `InterPodAffinityArgs`. They only affect scoring. They are
-//! validated here, so that a kube-scheduler configuration can be copied into a policy, and otherwise ignored. [`Switches`] are
-//! of the Kubernetes version.
+//! The arguments of InterPodAffinity: kube-scheduler's `InterPodAffinityArgs`. They only affect the score, which is a component of its
+//! own and reads them. They are validated here, so that a kube-scheduler configuration can be copied into a policy, and otherwise
+//! ignored. [`Switches`] are of the Kubernetes version.
 
 use nodesift_sdk::args::check_kind;
 use serde::Deserialize;

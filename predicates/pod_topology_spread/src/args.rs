@@ -42,19 +42,31 @@ struct DefaultConstraint {
 /// The value of `whenUnsatisfiable` for constraints that filter.
 const DO_NOT_SCHEDULE: &str = "DoNotSchedule";
 
-/// The value of `whenUnsatisfiable` for constraints that only affect scoring.
+/// The value of `whenUnsatisfiable` for constraints that score.
 const SCHEDULE_ANYWAY: &str = "ScheduleAnyway";
 
 /// The value of a node inclusion policy that excludes nodes.
 const HONOR: &str = "Honor";
 
+/// The default constraints of kube-scheduler itself, which only score: keys and largest skews. Source: `systemDefaultConstraints`.
+const SYSTEM: [(&str, i32); 2] = [("kubernetes.io/hostname", 3), ("topology.kubernetes.io/zone", 5)];
+
+/// Constraints of pods without constraints. Their selectors are set for each pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Defaults {
+    pub(crate) filtering: Vec<Constraint>,
+    pub(crate) scoring: Vec<Constraint>,
+    /// Whether they are those of kube-scheduler itself (`System`), by which nodes without their keys are scored too.
+    pub(crate) are_of_system: bool,
+}
+
 impl Args {
-    /// The default constraints that filter. The system defaults of kube-scheduler (`System`) only affect scoring.
+    /// The default constraints.
     ///
     /// # Errors
     ///
     /// The first invalid argument, with its path, as in kube-scheduler (`ValidatePodTopologySpreadArgs`).
-    pub(crate) fn constraints(self) -> Result<Vec<Constraint>, String> {
+    pub(crate) fn defaults(self) -> Result<Defaults, String> {
         check_kind(self.api_version.as_deref(), self.kind.as_deref(), "PodTopologySpreadArgs")?;
         match self.defaulting_type.as_str() {
             "" | "System" if !self.default_constraints.is_empty() => {
@@ -73,8 +85,15 @@ impl Args {
             }
             seen.push(identity);
         }
-        let filtering = self.default_constraints.into_iter().filter(|one| one.when_unsatisfiable == DO_NOT_SCHEDULE);
-        Ok(filtering.map(Constraint::from).collect())
+        if self.defaulting_type != "List" {
+            let of_system =
+                |(key, max_skew): (&str, i32)| constraint::without_selector(max_skew, key.into(), None, None, None);
+            return Ok(Defaults { scoring: SYSTEM.map(of_system).into(), are_of_system: true, ..Defaults::default() });
+        }
+        let (filtering, scoring): (Vec<DefaultConstraint>, Vec<DefaultConstraint>) =
+            self.default_constraints.into_iter().partition(|one| one.when_unsatisfiable == DO_NOT_SCHEDULE);
+        let read = |list: Vec<DefaultConstraint>| list.into_iter().map(Constraint::from).collect();
+        Ok(Defaults { filtering: read(filtering), scoring: read(scoring), are_of_system: false })
     }
 }
 
@@ -128,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Constraint>, String> {
-        parse::<Args>(text).and_then(Args::constraints)
+    fn read(text: &str) -> Result<Defaults, String> {
+        parse::<Args>(text).and_then(Args::defaults)
     }
 
     fn list(constraint: &str) -> String {
@@ -144,17 +163,26 @@ mod tests {
              "nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor","matchLabelKeys":["v"]},
             {"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"},
             {"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule","labelSelector":null}]}"#;
-        let expected = [
-            constraint::without_selector(2, "zone".into(), Some(3), Some(false), Some(true)),
-            constraint::without_selector(1, "rack".into(), None, None, None),
-        ];
+        let expected = Defaults {
+            filtering: vec![
+                constraint::without_selector(2, "zone".into(), Some(3), Some(false), Some(true)),
+                constraint::without_selector(1, "rack".into(), None, None, None),
+            ],
+            scoring: vec![constraint::without_selector(1, "zone".into(), None, None, None)],
+            are_of_system: false,
+        };
         assert_eq!(read(args).unwrap(), expected);
+        assert_eq!(read(r#"{"defaultingType":"List"}"#), Ok(Defaults::default()));
     }
 
     #[test]
-    fn the_system_defaults_do_not_filter() {
+    fn the_system_defaults_score_and_do_not_filter() {
         for args in ["{}", r#"{"defaultingType":"System"}"#, r#"{"defaultConstraints":null,"defaultingType":null}"#] {
-            assert_eq!(read(args), Ok(Vec::new()), "{args}");
+            let defaults = read(args).unwrap();
+            assert!(defaults.are_of_system && defaults.filtering.is_empty(), "{args}");
+            let scoring: Vec<(&str, i32)> =
+                defaults.scoring.iter().map(|one| (one.topology_key.as_str(), one.max_skew)).collect();
+            assert_eq!(scoring, SYSTEM);
         }
     }
 

@@ -1,4 +1,5 @@
-//! Topology spread constraints that filter, parsed as kube-scheduler parses them (common.go).
+//! Topology spread constraints, parsed as kube-scheduler parses them (common.go). Those with `DoNotSchedule` filter, those with
+//! `ScheduleAnyway` score. Start at [`for_pod`].
 
 use nodesift_sdk::columns::pod_labels;
 use nodesift_sdk::columns::pod_spread::{self, Inclusion, WhenUnsatisfiable};
@@ -7,7 +8,7 @@ use nodesift_sdk::label_selector::Selector;
 /// The minimum number of domains where a constraint does not set it.
 const DEFAULT_MIN_DOMAINS: i32 = 1;
 
-/// A constraint with `whenUnsatisfiable: DoNotSchedule`.
+/// A constraint that filters or scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constraint {
     /// A number of pods.
@@ -22,18 +23,26 @@ pub(crate) struct Constraint {
     pub(crate) honors_taints: bool,
 }
 
-/// The filtering constraints of the pod being filtered, or `defaults` where the pod has no constraints of any kind.
+/// Constraints that hold for a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForPod {
+    pub(crate) constraints: Vec<Constraint>,
+    /// Whether the pod has constraints itself, of any kind; otherwise they are default ones.
+    pub(crate) are_own: bool,
+}
+
+/// The constraints of the pod that say `when_unsatisfiable`, or `defaults` where the pod has no constraints of any kind.
 ///
 /// # Errors
 ///
 /// The error text of Kubernetes for the first invalid selector.
-pub(crate) fn for_pod(defaults: &[Constraint]) -> Result<Vec<Constraint>, String> {
+pub(crate) fn for_pod(when_unsatisfiable: WhenUnsatisfiable, defaults: &[Constraint]) -> Result<ForPod, String> {
     let written = pod_spread::constraints();
     if written.is_empty() {
-        return Ok(with_default_selector(defaults));
+        return Ok(ForPod { constraints: with_default_selector(defaults), are_own: false });
     }
-    let filtering = written.into_iter().filter(|one| one.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);
-    filtering.map(read).collect()
+    let wanted = written.into_iter().filter(|one| one.when_unsatisfiable == when_unsatisfiable);
+    Ok(ForPod { constraints: wanted.map(read).collect::<Result<_, _>>()?, are_own: true })
 }
 
 /// The default constraints with the default selector of the pod; empty for a pod without one.

@@ -18,7 +18,7 @@ pub(crate) const SKEWED: u8 = 1;
 pub(crate) const MISSING_KEY: u8 = 2;
 
 /// The exclusion bit of a row without the topology key of some constraint. All constraints exclude it.
-const NO_DOMAIN: u8 = 1;
+pub(crate) const NO_DOMAIN: u8 = 1;
 
 /// The exclusion bit of a row that does not match the pod's node selector or node affinity.
 const AFFINITY_MISMATCH: u8 = 2;
@@ -27,7 +27,7 @@ const AFFINITY_MISMATCH: u8 = 2;
 const UNTOLERATED: u8 = 4;
 
 /// The code of rows without the label.
-const ABSENT: u32 = 0;
+pub(crate) const ABSENT: u32 = 0;
 
 /// The minimum number of pods per domain where there is no domain and none is required. With it no skew is too great.
 const NO_MINIMUM: i64 = i32::MAX as i64;
@@ -42,9 +42,7 @@ pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
     let (mut patterns, mut failing) = (vec![0; rows], vec![0; rows]);
     for (constraint, codes) in constraints.iter().zip(&columns) {
         let counts = counts(constraint, rows);
-        let mut mask = NO_DOMAIN;
-        mask |= if constraint.honors_affinity { AFFINITY_MISMATCH } else { 0 };
-        mask |= if constraint.honors_taints { UNTOLERATED } else { 0 };
+        let mask = mask(constraint);
         let sums = topology::sums(codes, &counts, &excluded, mask);
         let domains = || topology::domains(codes, &counts, &excluded, mask);
         let table = table(constraint, &sums, domains);
@@ -57,8 +55,15 @@ pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
     patterns
 }
 
+/// The exclusion bits that a constraint heeds.
+pub(crate) fn mask(constraint: &Constraint) -> u8 {
+    let affinity = if constraint.honors_affinity { AFFINITY_MISMATCH } else { 0 };
+    let taints = if constraint.honors_taints { UNTOLERATED } else { 0 };
+    NO_DOMAIN | affinity | taints
+}
+
 /// The exclusion bits; one entry per row.
-fn excluded(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Vec<u8> {
+pub(crate) fn excluded(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Vec<u8> {
     let mut excluded = vec![0; rows];
     for codes in columns {
         kernels::mark_inside(&mut excluded, codes, &[ABSENT], NO_DOMAIN);
@@ -76,7 +81,7 @@ fn excluded(constraints: &[Constraint], columns: &[Vec<u32>], rows: usize) -> Ve
 }
 
 /// The number of pods that the selector of the constraint matches; one entry per row.
-fn counts(constraint: &Constraint, rows: usize) -> Vec<u32> {
+pub(crate) fn counts(constraint: &Constraint, rows: usize) -> Vec<u32> {
     // In kube-scheduler an empty selector matches the pod itself, but no existing pod.
     let pods =
         if constraint.selector.is_empty() { None } else { constraint.selector.pods_in(&pod_labels::namespace()) };
