@@ -282,3 +282,6 @@ thread_local! {
     /// Comparisons of this thread.
     pub(crate) static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
+
+#[cfg(test)]
+mod tests;
