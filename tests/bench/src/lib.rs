@@ -364,6 +364,14 @@ impl Facts for Bridge {
         (terms(affinity), terms(anti_affinity))
     }
 
+    fn pod_preferred_affinity_affinity(&self) -> Vec<(i32, pod_affinity::Term)> {
+        self.0.preferred_affinity().into_iter().map(|(weight, term)| (weight, affinity_term(term))).collect()
+    }
+
+    fn pod_preferred_affinity_anti_affinity(&self) -> Vec<(i32, pod_affinity::Term)> {
+        self.0.preferred_anti_affinity().into_iter().map(|(weight, term)| (weight, affinity_term(term))).collect()
+    }
+
     fn pod_volumes_volumes(&self) -> Vec<pod_volumes::Volume> {
         let volume = |volume: wire::PodVolume| match volume {
             wire::PodVolume::Disk(disk) => pod_volumes::Volume::Disk(pod_volumes::Disk {
