@@ -1,7 +1,6 @@
 //! The explorer's listener: what browsers, and whoever tricks one, get of it. `ui`, which finds it or serves one of its own.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nodesift_tests::http::{Endpoint, get, post};
@@ -49,72 +48,87 @@ fn with_body(path: &str, headers: &[&str], media_type: &str, body: &str) -> Stri
 const CLICKED: [&str; 4] =
     ["host: localhost", "sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: document"];
 
+/// The statuses by which requests are refused.
+const BAD: &[u16] = &[400];
+const FORBIDDEN: &[u16] = &[403];
+const ABSENT: &[u16] = &[404];
+const WRONG_METHOD: &[u16] = &[405];
+const TOO_LARGE: &[u16] = &[413];
+const UNSUPPORTED: &[u16] = &[415];
+/// A method of a file that is there only where the page is in the program.
+const ABSENT_OR_WRONG_METHOD: &[u16] = &[404, 405];
+/// Answered before anything of ours sees it.
+const NO_HTTP_OF_OURS: &[u16] = &[400, 414, 431];
+
 /// Requests of attackers: name, request, and the statuses that they may get.
 fn attacks(port: u16) -> Vec<(&'static str, String, &'static [u16])> {
     let own = &["host: localhost"];
     let (host, origin) = (format!("host: localhost:{port}"), "origin: http://evil.example");
     let assume = assumption().to_string();
-    let filter = request(&pending_pods()[..1]);
-    let mut placing = filter.clone();
+    let mut placing = request(&pending_pods()[..1]);
     placing["assume"] = json!([assumption()]);
     let framed =
         ["host: localhost", "sec-fetch-site: cross-site", "sec-fetch-mode: navigate", "sec-fetch-dest: iframe"];
     let script = ["host: localhost", "sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: script"];
     let clicked_from = [&CLICKED[..], &["origin: null"]].concat();
     vec![
-        ("a name that leads to loopback, for data", head("GET /v1/state", &["host: evil.example"]), &[403]),
-        ("a name that leads to loopback, for the page", head("GET /", &["host: evil.example"]), &[403]),
-        ("two hosts", head("GET /v1/state", &["host: localhost", "host: evil.example"]), &[403]),
-        ("another host in the URI", head("GET http://evil.example/v1/state", own), &[403]),
-        ("no host", head("GET /v1/state", &[]), &[400]),
-        ("a script of another origin", head("GET /v1/why?pod=a/b", &[&host, origin]), &[403]),
-        ("a sandboxed page, whose origin is null", head("GET /v1/state", &[&host, "origin: null"]), &[403]),
-        ("another port of the same machine", head("GET /v1/state", &[&host, "origin: http://localhost:3000"]), &[403]),
-        ("data as a script of another site", head("GET /v1/pending", &script), &[403]),
-        ("the page as a script of another site", head("GET /", &script), &[403]),
-        ("the page in a frame", head("GET /", &framed), &[403]),
-        ("a link to data", head("GET /v1/state", &CLICKED), &[403]),
-        ("a link to data with parameters", head("GET /v1/why?pod=core/a", &CLICKED), &[403]),
-        ("a link whose origin is hidden", head("GET /", &clicked_from), &[403]),
-        ("a form of another site", with_body("/", &CLICKED, "application/x-www-form-urlencoded", "a=b"), &[403]),
-        ("a question of another site", with_body("/v1/why", &[&host, origin], "application/json", "{}"), &[403]),
-        ("a body that a form could send", with_body("/v1/why", own, "text/plain", "{}"), &[415]),
+        ("a name that leads to loopback, for data", head("GET /v1/state", &["host: evil.example"]), FORBIDDEN),
+        ("a name that leads to loopback, for the page", head("GET /", &["host: evil.example"]), FORBIDDEN),
+        ("two hosts", head("GET /v1/state", &["host: localhost", "host: evil.example"]), FORBIDDEN),
+        ("another host in the URI", head("GET http://evil.example/v1/state", own), FORBIDDEN),
+        ("no host", head("GET /v1/state", &[]), BAD),
+        ("a script of another origin", head("GET /v1/why?pod=a/b", &[&host, origin]), FORBIDDEN),
+        ("a sandboxed page, whose origin is null", head("GET /v1/state", &[&host, "origin: null"]), FORBIDDEN),
+        (
+            "another port of the same machine",
+            head("GET /v1/state", &[&host, "origin: http://localhost:3000"]),
+            FORBIDDEN,
+        ),
+        ("data as a script of another site", head("GET /v1/pending", &script), FORBIDDEN),
+        ("the page as a script of another site", head("GET /", &script), FORBIDDEN),
+        ("the page in a frame", head("GET /", &framed), FORBIDDEN),
+        ("a link to data", head("GET /v1/state", &CLICKED), FORBIDDEN),
+        ("a link to data with parameters", head("GET /v1/why?pod=core/a", &CLICKED), FORBIDDEN),
+        ("a link whose origin is hidden", head("GET /", &clicked_from), FORBIDDEN),
+        ("a form of another site", with_body("/", &CLICKED, "application/x-www-form-urlencoded", "a=b"), FORBIDDEN),
+        ("a question of another site", with_body("/v1/why", &[&host, origin], "application/json", "{}"), FORBIDDEN),
+        ("a body that a form could send", with_body("/v1/why", own, "text/plain", "{}"), UNSUPPORTED),
         (
             "a compressed body",
             with_body("/v1/why", &["host: localhost", "content-encoding: gzip"], "application/json", "x"),
-            &[415],
+            UNSUPPORTED,
         ),
         (
             "a large body",
             head("POST /v1/why", &["host: localhost", "content-type: application/json", "content-length: 3145728"]),
-            &[413],
+            TOO_LARGE,
         ),
-        ("a placement", with_body("/v1/assume", own, "application/json", &assume), &[404]),
-        ("a placement taken back", with_body("/v1/forget", own, "application/json", &assume), &[404]),
+        ("a placement", with_body("/v1/assume", own, "application/json", &assume), ABSENT),
+        ("a placement taken back", with_body("/v1/forget", own, "application/json", &assume), ABSENT),
         (
             "a placement inside of a question",
             with_body("/v1/filter", own, "application/json", &placing.to_string()),
-            &[403],
+            FORBIDDEN,
         ),
         (
             "a placement over gRPC",
             with_body("/nodesift.v1.Nodesift/Assume", own, "application/grpc", "\0\0\0\0\0"),
-            &[404],
+            ABSENT,
         ),
-        ("a party", with_body("/nodesift.v1.Parties/Attend", own, "application/grpc", "\0\0\0\0\0"), &[404]),
-        ("a core", with_body("/extender/filter", own, "application/json", "{}"), &[404]),
-        ("metrics", head("GET /metrics", own), &[404]),
-        ("a path out of the folder", head("GET /../../../../etc/passwd", own), &[404]),
-        ("the same from a file", head("GET /assets/../../../etc/passwd", own), &[404]),
-        ("the same, escaped", head("GET /assets/%2e%2e/%2e%2e/etc/passwd", own), &[404]),
-        ("the same, escaped twice", head("GET /assets/%252e%252e%252fetc%252fpasswd", own), &[404]),
-        ("a path with a host in it", head("GET //evil.example/v1/state", own), &[404]),
-        ("a placement by a detour", with_body("/v1/why/../assume", own, "application/json", &assume), &[404]),
-        ("a URL of 20 kB", head(&format!("GET /?{}", "a".repeat(20_000)), own), &[400, 414, 431]),
-        ("OPTIONS", head("OPTIONS /v1/why", &[&host, origin, "access-control-request-method: POST"]), &[403]),
-        ("OPTIONS of its own origin", head("OPTIONS /v1/why", own), &[405]),
-        ("TRACE", head("TRACE /v1/state", own), &[405]),
-        ("PUT", head("PUT /index.html", own), &[404, 405]),
+        ("a party", with_body("/nodesift.v1.Parties/Attend", own, "application/grpc", "\0\0\0\0\0"), ABSENT),
+        ("a core", with_body("/extender/filter", own, "application/json", "{}"), ABSENT),
+        ("metrics", head("GET /metrics", own), ABSENT),
+        ("a path out of the folder", head("GET /../../../../etc/passwd", own), ABSENT),
+        ("the same from a file", head("GET /assets/../../../etc/passwd", own), ABSENT),
+        ("the same, escaped", head("GET /assets/%2e%2e/%2e%2e/etc/passwd", own), ABSENT),
+        ("the same, escaped twice", head("GET /assets/%252e%252e%252fetc%252fpasswd", own), ABSENT),
+        ("a path with a host in it", head("GET //evil.example/v1/state", own), ABSENT),
+        ("a placement by a detour", with_body("/v1/why/../assume", own, "application/json", &assume), ABSENT),
+        ("a URL of 20 kB", head(&format!("GET /?{}", "a".repeat(20_000)), own), NO_HTTP_OF_OURS),
+        ("OPTIONS", head("OPTIONS /v1/why", &[&host, origin, "access-control-request-method: POST"]), FORBIDDEN),
+        ("OPTIONS of its own origin", head("OPTIONS /v1/why", own), WRONG_METHOD),
+        ("TRACE", head("TRACE /v1/state", own), WRONG_METHOD),
+        ("PUT", head("PUT /index.html", own), ABSENT_OR_WRONG_METHOD),
     ]
 }
 
@@ -130,8 +144,7 @@ fn whoever_tricks_a_browser_gets_nothing_and_places_nothing() {
         assert!(!lower.contains("access-control-allow") && !lower.contains("set-cookie"), "{name}: {lower}");
         let text = found.text();
         assert!(!text.contains("root:") && !text.contains("\"nodes\""), "{name}: {text}");
-        // What is no HTTP of ours is answered before anything of ours sees it.
-        if ![400, 414, 431].contains(&found.status) {
+        if !NO_HTTP_OF_OURS.contains(&found.status) {
             assert!(lower.contains("frame-ancestors 'none'") && lower.contains("nosniff"), "{name}: {lower}");
         }
     }
@@ -262,7 +275,7 @@ fn ui_serves_a_cluster_that_is_read_once_until_it_is_ended() {
         answer.body.contains("causes").then_some(answer)
     });
     let folder = std::env::temp_dir().join(format!("nodesift-ui-{}", child.id()));
-    let was_there = Path::new(&folder).is_dir();
+    let was_there = folder.is_dir();
     let sent = Command::new("sh").args(["-c", &format!("kill {}", child.id())]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let ended = timeout::until(|| child.try_wait().unwrap());
