@@ -76,9 +76,13 @@ async function ready(child: ChildProcess, url: string): Promise<ChildProcess> {
   child.on("exit", () => (ended = true));
   const end = Date.now() + READY_MS;
   while (Date.now() < end && !ended) {
-    // The list of pending pods comes last.
+    // The list of pending pods comes last, and its first pods before all of them are evaluated.
     const answer = await fetch(`${url}/v1/pending?limit=0`).catch(() => undefined);
-    if (answer?.status === 200 || answer?.status === 409) return child;
+    if (answer?.status === 409) return child;
+    if (answer?.status === 200) {
+      const { list } = (await answer.json()) as { list: { unlisted: number } };
+      if (list.unlisted === 0) return child;
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   child.kill("SIGKILL");
