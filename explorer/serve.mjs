@@ -38,11 +38,8 @@ function forward(request, response, sidecar) {
     response.writeHead(answer.statusCode ?? 502, { ...answer.headers, "cache-control": "no-store" });
     answer.pipe(response);
   });
-  asked.on("error", (error) => {
-    // The page sees a connection that ends, as it does where the sidecar itself is gone.
-    console.error(`${request.method} ${request.url}: ${error.message}`);
-    response.destroy();
-  });
+  // The page sees a connection that ends, as it does where the sidecar itself is gone, and says so.
+  asked.on("error", () => response.destroy());
   request.pipe(asked);
 }
 

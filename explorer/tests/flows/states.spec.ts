@@ -52,11 +52,11 @@ test("a sidecar that has gone and come back with another cluster: tables are dro
     await page.goto(`${site.url}#/nodes`);
     const main = page.getByRole("main");
     await expect(main.getByText("23 of 23 nodes selected")).toBeVisible();
-    const restarted = site.sidecar.restart(largeCluster(7));
+    await site.sidecar.halt();
     await expect(page.getByRole("banner")).toContainText("No connection to the sidecar", { timeout: 30_000 });
     await expect(page.getByRole("grid", { name: "Nodes" })).toContainText("hostile");
     await picture(page, "state-lost");
-    await restarted;
+    await site.sidecar.startAgain(largeCluster(7));
     await expect(page.getByRole("banner")).toContainText("The sidecar has restarted", { timeout: 40_000 });
     await expect(main.getByText("7 of 7 nodes selected")).toBeVisible({ timeout: 40_000 });
     await expect(page.getByRole("grid", { name: "Nodes" })).not.toContainText("hostile");

@@ -20,8 +20,10 @@ export interface Sidecar {
   /** Where it runs: its policy file is `policy.yaml` there. */
   folder: string;
   stop(): Promise<void>;
-  /** Stops it and starts it on the same port, with another cluster where one is given. */
-  restart(cluster?: object): Promise<void>;
+  /** Ends the process, and leaves its folder. */
+  halt(): Promise<void>;
+  /** Starts it again on the same port, with another cluster. */
+  startAgain(cluster: object): Promise<void>;
 }
 
 export interface SidecarOptions {
@@ -58,9 +60,9 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
       await end(child);
       await rm(folder, { recursive: true, force: true });
     },
-    async restart(other) {
-      await end(child);
-      if (other) await writeFile(cluster, JSON.stringify(other));
+    halt: () => end(child),
+    async startAgain(other) {
+      await writeFile(cluster, JSON.stringify(other));
       child = await start();
     },
   };
