@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build explorer test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build explorer explorer-test test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -44,6 +44,9 @@ build: toolchain ## Build all programs: nodesift, nodesift-dev and those of the 
 # Node is needed for the page alone: `make run` and `make build` make it where Node is there, and go on without.
 explorer: ## Build the page of the explorer into explorer/dist, for the next build of the program; needs Node 18 and npm
 	@.ci/explorer
+
+explorer-test: build ## Test the page: types, units, and flows in Chromium against the sidecar; ARGS=pending for some flows; needs chromium
+	@.ci/explorer-test $(ARGS)
 
 test: toolchain ## Run all tests, several programs at once; those of the Go client where there is Go; FILTER=name runs some
 	@[ -e target/debug/nodesift ] || echo 'building; the first time this takes some minutes (about 20 on two cores), most of it the wasm compiler'

@@ -4,6 +4,7 @@
 // Start at test.
 
 import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
@@ -30,8 +31,14 @@ interface WorkerFixtures {
   site: Site;
 }
 
-/** A page before a sidecar. */
+/**
+ * A page before a sidecar: the sidecar's own listener where the program has the page that was built last, else the server of
+ * `npm run dev`, which sends the same headers.
+ */
 export async function openSite(sidecar: Sidecar): Promise<{ site: Site; close: () => Promise<void> }> {
+  if (sidecar.explorer && (await isBuiltIn(sidecar.explorer))) {
+    return { site: { url: sidecar.explorer, sidecar }, close: () => sidecar.stop() };
+  }
   const server: Server = await serve({ port: 0, sidecar: sidecar.url });
   const { port } = server.address() as AddressInfo;
   const close = async () => {
@@ -40,6 +47,12 @@ export async function openSite(sidecar: Sidecar): Promise<{ site: Site; close: (
     await sidecar.stop();
   };
   return { site: { url: `http://127.0.0.1:${port}/`, sidecar }, close };
+}
+
+/** Whether the program serves the page of dist/: its index.html names all other files by their content. */
+async function isBuiltIn(url: string): Promise<boolean> {
+  const built = await readFile(new URL("../../dist/index.html", import.meta.url), "utf8");
+  return (await (await fetch(url)).text()) === built;
 }
 
 export const test = base.extend<TestFixtures, WorkerFixtures>({

@@ -2,7 +2,7 @@
 //
 // The program is $NODESIFT_BIN, else target/debug/nodesift of this repository. Start at startSidecar.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -17,6 +17,8 @@ const READY_MS = 60_000;
 
 export interface Sidecar {
   url: string;
+  /** The address of its own listener for the page; undefined where the program has none. */
+  explorer: string | undefined;
   /** Where it runs: its policy file is `policy.yaml` there. */
   folder: string;
   stop(): Promise<void>;
@@ -39,6 +41,14 @@ export function program(): string {
   return path;
 }
 
+let helpHasExplorer: boolean | undefined;
+
+/** Whether the program serves the page itself. */
+function hasExplorer(): boolean {
+  helpHasExplorer ??= spawnSync(program(), ["serve", "--help"], { encoding: "utf8" }).stdout.includes("--explorer");
+  return helpHasExplorer;
+}
+
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const folder = await mkdtemp(join(tmpdir(), "explorer-sidecar-"));
   const port = await freePort();
@@ -47,14 +57,17 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   await writeFile(cluster, JSON.stringify(options.cluster));
   const policy = options.policy === undefined ? [] : ["--policy", join(folder, "policy.yaml")];
   if (options.policy !== undefined) await writeFile(join(folder, "policy.yaml"), options.policy);
+  const explorer = hasExplorer() ? `127.0.0.1:${await freePort()}` : undefined;
   const start = async () => {
     const socket = join(folder, "s");
-    const all = ["serve", "--cluster", cluster, "--listen", `127.0.0.1:${port}`, "--socket", socket, ...policy, ...(options.arguments ?? [])];
+    const listeners = ["--listen", `127.0.0.1:${port}`, "--socket", socket, ...(explorer ? ["--explorer", explorer] : [])];
+    const all = ["serve", "--cluster", cluster, ...listeners, ...policy, ...(options.arguments ?? [])];
     return ready(spawn(program(), all, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] }), url);
   };
   let child = await start();
   return {
     url,
+    explorer: explorer && `http://${explorer}/`,
     folder,
     async stop() {
       await end(child);
