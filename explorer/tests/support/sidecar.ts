@@ -29,7 +29,10 @@ export interface Sidecar {
 }
 
 export interface SidecarOptions {
-  cluster: object;
+  /** The cluster in a file; none where it is that of a kubeconfig. */
+  cluster?: object;
+  /** A kubeconfig as text, whose API server is watched instead. */
+  kubeconfig?: string;
   /** The policy document; the default policy without. */
   policy?: string;
   arguments?: string[];
@@ -54,14 +57,16 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const cluster = join(folder, "cluster.json");
-  await writeFile(cluster, JSON.stringify(options.cluster));
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(cluster, JSON.stringify(options.cluster ?? {}));
+  if (options.kubeconfig) await writeFile(kubeconfig, options.kubeconfig);
+  const from = options.kubeconfig ? ["--kubeconfig", kubeconfig] : ["--cluster", cluster];
   const policy = options.policy === undefined ? [] : ["--policy", join(folder, "policy.yaml")];
   if (options.policy !== undefined) await writeFile(join(folder, "policy.yaml"), options.policy);
   const explorer = hasExplorer() ? `127.0.0.1:${await freePort()}` : undefined;
   const start = async () => {
     const socket = join(folder, "s");
-    const listeners = ["--listen", `127.0.0.1:${port}`, "--socket", socket, ...(explorer ? ["--explorer", explorer] : [])];
-    const all = ["serve", "--cluster", cluster, ...listeners, ...policy, ...(options.arguments ?? [])];
+    const all = ["serve", ...from, "--listen", `127.0.0.1:${port}`, "--socket", socket, ...policy, ...(options.arguments ?? [])];
     return ready(spawn(program(), all, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] }), url);
   };
   let child = await start();

@@ -63,7 +63,8 @@ export function NodeTable({ answer, cells, groups, by, names, markOf, selected, 
   const label = {
     key: "label",
     title: by.slice(by.lastIndexOf("/") + 1),
-    width: "minmax(7rem, 2fr)",
+    rem: 7,
+    grow: 2,
     cell: (at: number) => <Shown text={groups?.values[groups.codes[row(at)] ?? -1] ?? "(without)"} />,
   };
   return (
@@ -77,12 +78,13 @@ export function NodeTable({ answer, cells, groups, by, names, markOf, selected, 
         virtual
         rowHref={(at) => hrefOf(names.get(row(at)) ?? "")}
         columns={[
-          { key: "node", title: "Node", width: "minmax(12rem, 3fr)", cell: (at) => <Shown text={names.get(row(at)) ?? "…"} /> },
+          { key: "node", title: "Node", rem: 12, grow: 3, cell: (at) => <Shown text={names.get(row(at)) ?? "…"} /> },
           ...(groups ? [label] : []),
           {
             key: "obstacle",
             title: "First obstacle",
-            width: "minmax(10rem, 2fr)",
+            rem: 10,
+            grow: 2,
             cell: (at) => (
               <>
                 <Swatch mark={markOf(cells[row(at)] ?? NOT_EVALUATED)} /> <Shown text={obstacleOf(answer, cells[row(at)])} />
