@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
 import type { Why } from "../../src/api/why";
-import { ask, expect, picture, test } from "../support/fixtures";
+import { ask, expect, NODES, picture, test } from "../support/pods";
 import { program } from "../support/sidecar";
 
 /** Runs a program; not synchronously, since the server of the page is in this process. */
@@ -23,13 +23,13 @@ test("a reader comes from the pending pods to the cause and its evidence by mous
   await page.getByRole("link", { name: "tight-0" }).first().click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("jobs/tight-0");
   await expect(page.locator(".headline")).toContainText("NoRoom");
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await page.getByRole("button", { name: "NodeResourcesFit" }).click();
   await expect(page.getByRole("heading", { name: "nodes lost at NodeResourcesFit" })).toBeVisible();
   await page.getByRole("grid", { name: "Nodes lost at NodeResourcesFit" }).getByText("worker-01").click();
   const panel = page.getByRole("region", { name: "Node worker-01" });
   await expect(panel).toContainText("NodeResourcesFit: wants 7 cpu");
-  await expect(page.getByRole("region", { name: "Resources" })).toContainText("cpu");
+  await expect(page.getByRole("region", { name: "Resources", exact: true })).toContainText("cpu");
   await picture(page, "pod");
   await panel.getByRole("button", { name: "Close" }).click();
   await expect(panel).toBeHidden();
@@ -40,7 +40,7 @@ test("the same by keyboard alone", async ({ page, site }) => {
   await expect(page.getByRole("link", { name: "tight-0" }).first()).toBeVisible();
   await tabTo(page, "tight-0");
   await page.keyboard.press("Enter");
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await tabTo(page, "NodeResourcesFit");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "nodes lost at NodeResourcesFit" })).toBeVisible();
@@ -58,7 +58,7 @@ test("the same by keyboard alone", async ({ page, site }) => {
   await expect(panel).toBeHidden();
   // So is the table.
   await page.goto(`${site.url}${TIGHT}?step=NodeResourcesFit`);
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await page.keyboard.press("j");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
@@ -131,7 +131,7 @@ test("nodes are grouped by any label, and a selected step dims the others", asyn
 
 test("edits that would help are evaluated on demand, and lead to the what-if", async ({ page, site }) => {
   await page.goto(`${site.url}${TIGHT}`);
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await page.keyboard.press("h");
   const table = page.getByRole("region", { name: "Edits that would help" });
   await expect(table).toContainText("drop=nodeSelector");
@@ -143,7 +143,7 @@ test("edits that would help are evaluated on demand, and lead to the what-if", a
 test("the answer is copied as link, command, Markdown, curl, JSON and picture", async ({ page, site, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${site.url}${TIGHT}`);
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   const copied = async (label: string): Promise<string> => {
     await page.getByRole("button", { name: "Copy as" }).click();
     await page.getByRole("button", { name: label, exact: true }).click();
@@ -181,7 +181,7 @@ test("a pod that is unknown proposes those with a name like it", async ({ page, 
 test("the page fits 320 pixels, paper, and a zoom of 400 %", async ({ page, site }) => {
   await page.setViewportSize({ width: 320, height: 800 });
   await page.goto(`${site.url}${TIGHT}?node=worker-01`);
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await expect(page.getByRole("region", { name: "Node worker-01" })).toContainText("wants");
   const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(await overflow()).toBe(0);
@@ -194,7 +194,7 @@ test("the page fits 320 pixels, paper, and a zoom of 400 %", async ({ page, site
 
 test("the tree of the pod's page is what a screen reader needs", async ({ page, site }) => {
   await page.goto(`${site.url}${TIGHT}?node=worker-01`);
-  await isDrawn(page, 23);
+  await isDrawn(page, NODES);
   await expect(page.getByRole("region", { name: "Node worker-01" })).toContainText("wants");
   await expect(page.getByRole("main")).toMatchAriaSnapshot({ name: "pod.aria.yml" });
 });

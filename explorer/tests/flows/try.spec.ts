@@ -2,7 +2,7 @@
 // are wrong, and links that are. Start at the first test.
 
 import type { Page } from "@playwright/test";
-import { expect, picture, test } from "../support/fixtures";
+import { expect, NODES, picture, test } from "../support/pods";
 
 const TRY = "#/pods/jobs/tight-0/try";
 
@@ -54,10 +54,10 @@ test("the same by keyboard alone", async ({ page, site }) => {
 test("a node is copied three times from its panel", async ({ page, site }) => {
   await page.goto(`${site.url}#/pods/jobs/tight-0?node=worker-01`);
   await page.getByRole("link", { name: "one more node like this" }).click();
-  await expect(result(page)).toContainText("23 → 24 nodes");
+  await expect(result(page)).toContainText(`${NODES} → ${NODES + 1} nodes`);
   await page.getByLabel("Value: more nodes like").fill("worker-01*3");
   await expect(result(page)).toContainText("0 → 3");
-  await expect(result(page)).toContainText("23 → 26 nodes");
+  await expect(result(page)).toContainText(`${NODES} → ${NODES + 3} nodes`);
   await expect(page.getByText("3 added nodes, of which 3 fit")).toBeVisible();
   await expect(page.locator(".heatmap-heading").filter({ hasText: "(added)" })).toBeVisible();
 });
