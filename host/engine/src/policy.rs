@@ -121,6 +121,11 @@ impl ActivePolicy {
         self.predicates.iter().chain(self.scorers.iter().map(|scorer| &scorer.component))
     }
 
+    /// Returns [`Self::components`] to change them.
+    pub(crate) fn components_mut(&mut self) -> impl Iterator<Item = &mut ActivePredicate> {
+        self.predicates.iter_mut().chain(self.scorers.iter_mut().map(|scorer| &mut scorer.component))
+    }
+
     /// Checks that the policy has all predicates of these names.
     ///
     /// # Errors

@@ -19,7 +19,6 @@ use crate::facts::{Batch, Context};
 use crate::limits::INLINE_PREDICATES;
 use crate::policy::{ActivePolicy, ActivePredicate, OnError, Phase};
 use crate::reuse::{CachedVerdict, Lineage, Store};
-use crate::scores::ActiveScorer;
 
 /// The predicates of one phase of a policy, and the store of their cached verdicts, if it may be used.
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +58,9 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The scorers of the policy.
-    pub(crate) fn scorers(self) -> &'a [ActiveScorer] {
-        &self.policy.scorers
+    /// The policy, whose scorers are asked about what the predicates leave.
+    pub(crate) fn policy(self) -> &'a ActivePolicy {
+        self.policy
     }
 
     /// The failure policy for what no predicate evaluates.

@@ -18,9 +18,10 @@ use crate::limits::{ANSWER_BYTES, NOMINATED_ROWS, POD_SHARE};
 use crate::pending::AskResult;
 use crate::policy::running::Running;
 use crate::query::{Depth, Nodes, PodRef, Query, Unknown};
+use crate::reuse::Store;
 use crate::scenarios::nominated::{self, NominatedRow, RowBudget};
 use crate::scenarios::sample;
-use crate::scores::score;
+use crate::scores::{PodScores, ScoreRequest, score};
 use crate::shadow::Shadow;
 use crate::subject::Subject;
 use crate::{Engine, Error, Reuse};
@@ -63,16 +64,29 @@ impl<'a> QueryRun<'a> {
         };
         let depth = self.query.depth;
         let scores = match &self.query.scores {
-            Some(request) => {
-                let feasible = evaluated.evaluation.conjunction.feasible();
-                let scores = score(self.evaluator.scorers(), request, &evaluated.context, feasible);
-                Some(Box::new(scores.map_err(|stop| stopped(stop, &subject))?))
-            }
+            Some(request) => Some(Box::new(self.scores(request, &evaluated, &subject)?)),
             None => None,
         };
         let answer = evaluated.evaluation.into_answer(depth, subject.name, &evaluated.context);
         let account = subject.account.filter(|_| depth == Depth::Each);
         Ok(PodAnswer { next: evaluated.next, account, scores, ..answer })
+    }
+
+    /// Scores the feasible rows. With [`Reuse::Verified`] scores that are cached are compared with fresh ones.
+    fn scores(&self, request: &ScoreRequest, evaluated: &PodEvaluation, subject: &Subject) -> Result<PodScores, Error> {
+        let feasible = evaluated.evaluation.conjunction.feasible();
+        let score = |store: Option<&Store>| {
+            let scores = score(self.evaluator.policy(), store, request, &evaluated.context, feasible);
+            scores.map_err(|stop| stopped(stop, subject))
+        };
+        let scores = score(self.evaluator.store())?;
+        if self.engine.reuse == Reuse::Verified && self.evaluator.store().is_some() {
+            let fresh = score(None)?;
+            if scores != fresh && scores.faults.is_empty() && fresh.faults.is_empty() {
+                return Err(self.engine.mismatch(subject.name.clone(), format!("scores: {scores:?}, fresh {fresh:?}")));
+            }
+        }
+        Ok(scores)
     }
 
     /// Evaluates with and without the store, and compares the results.

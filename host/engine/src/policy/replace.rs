@@ -108,13 +108,17 @@ impl Engine {
             (same_annotations || !reads_any(predicate, &[Interface::PodAnnotations, Interface::NodeAnnotations]))
                 && (same_config_maps || !reads_any(predicate, &[Interface::ConfigMaps]))
         };
-        let is_kept = |place: usize| {
-            let predicate = policy.predicates.get(place).filter(shows_the_same)?;
-            let is_same =
-                |known: &ActivePredicate| known.name == predicate.name && Arc::ptr_eq(&known.module, &predicate.module);
-            before.policy.predicates.iter().position(is_same)
+        let of_scorer = |known: &ActivePolicy, place: usize| place >= known.predicates.len();
+        let is_kept = |(place, component): (usize, &ActivePredicate)| {
+            let component = Some(component).filter(shows_the_same)?;
+            let is_same = |(at, known): (usize, &ActivePredicate)| {
+                of_scorer(&before.policy, at) == of_scorer(&policy, place)
+                    && known.name == component.name
+                    && Arc::ptr_eq(&known.module, &component.module)
+            };
+            before.policy.components().enumerate().position(is_same)
         };
-        let kept: Vec<Option<usize>> = (0..policy.predicates.len()).map(is_kept).collect();
+        let kept: Vec<Option<usize>> = policy.components().enumerate().map(is_kept).collect();
         let store = before.store.succeeded_by(&kept);
         let from = self.snapshot().generation();
         let ownership = before.ownership + u64::from(recount.is_some());

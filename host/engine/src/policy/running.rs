@@ -21,7 +21,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn new(policy: Arc<ActivePolicy>, store_bytes: usize, metrics: Metrics, ownership: u64) -> Self {
-        let store = Store::new(policy.predicates.len(), store_bytes, metrics);
+        let store = Store::new(policy.components().count(), store_bytes, metrics);
         Self { policy, store, ownership, from: Generation(0) }
     }
 

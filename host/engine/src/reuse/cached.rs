@@ -1,4 +1,4 @@
-//! A cached verdict: the verdict, the facts that were read for it, and until when it is valid.
+//! A cached verdict, or the cached scores of a scorer: the facts that were read for it, and until when it is valid.
 //!
 //! Start with [`CachedVerdict::validity`], which decides whether it may be used for a pod and a snapshot, and
 //! [`CachedVerdict::patched`], which replaces the rows that have changed.
@@ -13,6 +13,7 @@ use nodesift_cache::{Generation, NodeInterface, Row, Snapshot};
 use nodesift_sandbox::{Codes, Failure, Interface, RowVerdict, Verdict};
 
 use super::fact_read::{FactKey, FactRead, FactScope};
+use super::kept_scores::KeptScores;
 use super::lookups::RecordedLookups;
 use super::recorder::{NodeInterfaces, Trace};
 use super::size::{SHARED, Size as _};
@@ -31,11 +32,27 @@ impl Lineage {
     pub(crate) const UNSHARED: Self = Self(u64::MAX);
 }
 
-/// A verdict over every row of a snapshot. It never changes; a patched one is a new verdict of the same lineage.
+/// The value that a call has returned.
+#[derive(Debug)]
+pub(crate) enum Returned {
+    Verdict(Verdict),
+    Scores(KeptScores),
+}
+
+impl From<Verdict> for Returned {
+    fn from(verdict: Verdict) -> Self {
+        Self::Verdict(verdict)
+    }
+}
+
+/// A verdict over every row of a snapshot. It never changes; a patched one is a new verdict of the same lineage. Of a scorer it has the
+/// scores, and the verdict says nothing.
 #[derive(Debug)]
 pub(crate) struct CachedVerdict {
     lineage: Lineage,
     verdict: Arc<Verdict>,
+    /// `None` of a predicate.
+    scores: Option<KeptScores>,
     /// Rows of the snapshot.
     rows: usize,
     reads: Arc<[Arc<FactRead>]>,
@@ -69,7 +86,17 @@ pub(crate) enum Validity {
 }
 
 impl CachedVerdict {
-    pub(super) fn new(lineage: Lineage, verdict: Verdict, rows: usize, trace: Trace, at: Generation) -> Self {
+    pub(super) fn new(
+        lineage: Lineage,
+        returned: impl Into<Returned>,
+        rows: usize,
+        trace: Trace,
+        at: Generation,
+    ) -> Self {
+        let (verdict, scores) = match returned.into() {
+            Returned::Verdict(verdict) => (verdict, None),
+            Returned::Scores(scores) => (Verdict::FitsAll, Some(scores)),
+        };
         let mut columns = trace.columns;
         let mut failures = 0;
         if rows == 0 {
@@ -81,11 +108,16 @@ impl CachedVerdict {
             columns.add(NodeInterface::Identity);
             failures = by_row.failures().len();
         }
+        if let Some(KeptScores::ByRow(_)) = &scores {
+            // So does the number of scores.
+            columns.add(NodeInterface::Identity);
+        }
         let reads: Arc<[Arc<FactRead>]> = trace.reads.into();
         let lookups = RecordedLookups::from(trace.lookups);
         Self {
             lineage,
             verdict: Arc::new(verdict),
+            scores,
             rows,
             depends_on_both: depends_on_both(&reads),
             read_bytes: read_bytes(&reads, &lookups),
@@ -106,6 +138,11 @@ impl CachedVerdict {
     /// The verdict over every row.
     pub(crate) fn verdict(&self) -> &Arc<Verdict> {
         &self.verdict
+    }
+
+    /// The scores over every row; `None` of a predicate.
+    pub(crate) fn scores(&self) -> Option<&KeptScores> {
+        self.scores.as_ref()
     }
 
     /// A verdict of which nobody knows what was read for it.
@@ -243,12 +280,16 @@ impl CachedVerdict {
     /// the old verdict has read of the cluster as a whole is still the same.
     pub(super) fn patched(
         &self,
-        again: Option<(Verdict, Trace)>,
+        again: Option<(impl Into<Returned>, Trace)>,
         rows: &[Row],
         node_count: usize,
         at: Generation,
     ) -> Option<Self> {
-        let (verdict, trace) = again.unwrap_or((Verdict::FitsAll, Trace::default()));
+        let (verdict, again, trace) = match again.map(|(returned, trace)| (returned.into(), trace)) {
+            None => (Verdict::FitsAll, None, Trace::default()),
+            Some((Returned::Verdict(verdict), trace)) => (verdict, None, trace),
+            Some((Returned::Scores(scores), trace)) => (Verdict::FitsAll, Some(scores), trace),
+        };
         if trace.is_cut {
             return None;
         }
@@ -260,6 +301,10 @@ impl CachedVerdict {
             return None;
         }
         let read_bytes = if has_new_reads { read_bytes(&reads, &lookups) } else { self.read_bytes };
+        let scores = match &self.scores {
+            Some(known) => Some(known.with(again.as_ref(), rows, node_count)?),
+            None => None,
+        };
         let verdict = match (&*self.verdict, verdict) {
             (Verdict::ByRow(known), Verdict::FitsAll) if known.named().is_none() || rows.is_empty() => {
                 self.replace_rows(known, None, rows, node_count)?
@@ -277,12 +322,13 @@ impl CachedVerdict {
             _ => return None,
         };
         let mut columns = self.columns.with(trace.columns);
-        if matches!(&*verdict, Verdict::ByRow(_)) {
+        if matches!(&*verdict, Verdict::ByRow(_)) || matches!(&scores, Some(KeptScores::ByRow(_))) {
             columns.add(NodeInterface::Identity);
         }
         Some(Self {
             lineage: self.lineage,
             verdict,
+            scores,
             rows: node_count,
             depends_on_both: depends_on_both(&reads),
             read_bytes,
@@ -362,7 +408,8 @@ impl CachedVerdict {
 
     /// Bytes that the verdict and its reads keep alive, at most.
     pub(super) fn bytes(&self) -> usize {
-        SHARED + size_of::<Self>() + self.verdict.heap() + self.read_bytes
+        let scores = self.scores.as_ref().map_or(0, KeptScores::bytes);
+        SHARED + size_of::<Self>() + self.verdict.heap() + scores + self.read_bytes
     }
 }
 

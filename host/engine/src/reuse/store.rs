@@ -1,4 +1,4 @@
-//! The store of cached verdicts of one policy. A verdict is found by the facts that it has read about the pod. The store is
+//! The store of cached verdicts and scores of one policy. A verdict is found by the facts that it has read about the pod. The store is
 //! bounded in bytes and evicts the least recently used entries.
 //!
 //! Start with [`Store::get_or_call`]. The conjunction of the verdicts of all predicates is cached too, by their lineages. A failed
@@ -11,10 +11,12 @@ use nodesift_cache::Row;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::{Interface, Verdict};
 use parking_lot::{Mutex, RwLock};
+use prometheus_client::metrics::counter::Counter;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cached::{CachedVerdict, Lineage, Validity};
-use super::recorder::Recorder;
+use super::cached::{CachedVerdict, Lineage, Returned, Validity};
+use super::kept_scores::KeptScores;
+use super::recorder::{Recorder, Trace};
 use super::size::{SHARED, Size as _};
 use super::tree::{Slot, Tree};
 use crate::evaluate::conjunction::Conjunction;
@@ -27,7 +29,7 @@ use crate::policy::ActivePredicate;
 /// The cached verdicts of one policy.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// One tree per predicate of the policy. Those of unchanged predicates are shared with the store of the policy before.
+    /// One tree per predicate of the policy, then one per scorer. Those of unchanged ones are shared with the store of the policy before.
     trees: Vec<Arc<RwLock<Tree>>>,
     /// By the lineages of the verdicts that they combine.
     conjunctions: RwLock<FxHashMap<Box<[Lineage]>, Arc<CachedConjunction>>>,
@@ -49,6 +51,33 @@ struct CachedConjunction {
     used: AtomicU64,
 }
 
+/// Judgement of scores as a part of the call that has returned them.
+pub(crate) type Check<'a> = &'a dyn Fn(&KeptScores) -> Result<(), Fault>;
+
+/// The function of a component whose results are cached.
+#[derive(Clone, Copy)]
+enum Function<'a> {
+    Filter,
+    Score(Check<'a>),
+}
+
+impl Function<'_> {
+    /// Calls it about a context, and records what it reads.
+    fn call(self, component: &ActivePredicate, context: &Arc<Context>) -> Result<(Returned, Trace), Fault> {
+        let is_pointwise = !component.module.is_cluster_wide();
+        let recorder = Arc::new(Recorder::new(Arc::clone(context), is_pointwise));
+        let facts = Arc::clone(&recorder) as _;
+        let returned = match self {
+            Self::Filter => Returned::Verdict(component.filter(facts, context)?),
+            Self::Score(check) => Returned::Scores(component.score(facts, context, |scores| {
+                let scores = KeptScores::from(scores);
+                check(&scores).map(|()| scores)
+            })?),
+        };
+        Ok((returned, recorder.take()))
+    }
+}
+
 /// The result of a lookup.
 enum Lookup {
     Valid(Arc<CachedVerdict>),
@@ -57,10 +86,10 @@ enum Lookup {
 }
 
 impl Store {
-    /// Creates an empty store for a policy of `predicates` predicates, bounded by `limit_bytes` bytes.
-    pub(crate) fn new(predicates: usize, limit_bytes: usize, metrics: Metrics) -> Self {
+    /// Creates an empty store for a policy of so many predicates and scorers, bounded by `limit_bytes` bytes.
+    pub(crate) fn new(components: usize, limit_bytes: usize, metrics: Metrics) -> Self {
         Self {
-            trees: (0..predicates).map(|_| Arc::default()).collect(),
+            trees: (0..components).map(|_| Arc::default()).collect(),
             conjunctions: RwLock::default(),
             clock: Arc::default(),
             lineages: Arc::default(),
@@ -70,8 +99,8 @@ impl Store {
         }
     }
 
-    /// The store of the next policy. `kept` has, for each of its predicates, the index of the same predicate in this one's
-    /// policy, if it is there: its cached verdicts are shared, and so are the conjunctions of such verdicts alone.
+    /// The store of the next policy. `kept` has, for each of its predicates and then for each of its scorers, the index of the same one
+    /// among those of this one's policy, if it is there: its cached verdicts are shared, and so are the conjunctions of such verdicts alone.
     pub(crate) fn succeeded_by(&self, kept: &[Option<usize>]) -> Self {
         let tree = |place: &Option<usize>| place.and_then(|place| self.trees.get(place)).map(Arc::clone);
         let next = Self {
@@ -109,9 +138,48 @@ impl Store {
         predicate: &ActivePredicate,
         context: &Arc<Context>,
     ) -> Result<Arc<CachedVerdict>, Fault> {
-        match self.find(place, predicate, context) {
+        self.get_or_return(Function::Filter, place, predicate, context)
+    }
+
+    /// The scores of the scorer with index `place` among predicates and scorers over every row of the context, cached or given. `check`
+    /// judges scores that a call returns, not those that are cached.
+    ///
+    /// # Errors
+    ///
+    /// The fault of the call or of `check`, if the scorer was called.
+    pub(crate) fn get_or_score(
+        &self,
+        place: usize,
+        scorer: &ActivePredicate,
+        context: &Arc<Context>,
+        check: Check<'_>,
+    ) -> Result<Arc<CachedVerdict>, Fault> {
+        self.get_or_return(Function::Score(check), place, scorer, context)
+    }
+
+    /// The cached scores, if any. The scorer is called about stale rows, and never about all rows.
+    pub(crate) fn lookup_or_score(
+        &self,
+        place: usize,
+        scorer: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Option<Arc<CachedVerdict>> {
+        match self.find(Function::Score(&|_| Ok(())), place, scorer, context) {
+            Lookup::Valid(cached) => Some(cached),
+            Lookup::Missing(_) => None,
+        }
+    }
+
+    fn get_or_return(
+        &self,
+        function: Function<'_>,
+        place: usize,
+        component: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Result<Arc<CachedVerdict>, Fault> {
+        match self.find(function, place, component, context) {
             Lookup::Valid(cached) => Ok(cached),
-            Lookup::Missing(lineage) => self.call(place, predicate, context, lineage),
+            Lookup::Missing(lineage) => self.call(function, place, component, context, lineage),
         }
     }
 
@@ -122,7 +190,7 @@ impl Store {
         predicate: &ActivePredicate,
         context: &Arc<Context>,
     ) -> Option<Arc<CachedVerdict>> {
-        match self.find(place, predicate, context) {
+        match self.find(Function::Filter, place, predicate, context) {
             Lookup::Valid(cached) => Some(cached),
             Lookup::Missing(_) => None,
         }
@@ -214,7 +282,13 @@ impl Store {
         conjunction
     }
 
-    fn find(&self, place: usize, predicate: &ActivePredicate, context: &Arc<Context>) -> Lookup {
+    fn find(
+        &self,
+        function: Function<'_>,
+        place: usize,
+        predicate: &ActivePredicate,
+        context: &Arc<Context>,
+    ) -> Lookup {
         let Some(tree) = self.trees.get(place) else { return Lookup::Missing(None) };
         let Some(slot) = tree.read().find(context).map(Arc::clone) else { return Lookup::Missing(None) };
         slot.touch(self.now());
@@ -222,16 +296,14 @@ impl Store {
         for cached in slot.verdicts().into_iter().flatten() {
             match cached.validity(context, predicate.module.is_cluster_wide()) {
                 Validity::Valid => {
-                    self.metrics.kept.inc();
-                    predicate.counts.kept.inc();
+                    self.count(function, &self.metrics.kept, &predicate.counts.kept);
                     return Lookup::Valid(cached);
                 }
                 Validity::StaleRows(rows) => {
-                    if let Some(patched) = patch(predicate, context, &cached, rows) {
+                    if let Some(patched) = patch(function, predicate, context, &cached, rows) {
                         let patched = Arc::new(patched);
                         self.insert(&slot, &patched);
-                        self.metrics.patched.inc();
-                        predicate.counts.patched.inc();
+                        self.count(function, &self.metrics.patched, &predicate.counts.patched);
                         return Lookup::Valid(patched);
                     }
                     lineage = Some(cached.lineage());
@@ -249,32 +321,37 @@ impl Store {
     ///
     /// The fault of the call.
     pub(crate) fn call_uncached(predicate: &ActivePredicate, context: &Arc<Context>) -> Result<CachedVerdict, Fault> {
-        let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
-        let verdict = predicate.filter(Arc::clone(&recorder) as _, context)?;
-        let trace = recorder.take();
+        let (verdict, trace) = Function::Filter.call(predicate, context)?;
         let lineage = if trace.is_cut { Lineage::NONE } else { Lineage::UNSHARED };
         Ok(CachedVerdict::new(lineage, verdict, context.rows() as usize, trace, context.snapshot().generation()))
     }
 
+    /// Counts a verdict by its source. Scores are counted for the scorer alone.
+    fn count(&self, function: Function<'_>, all: &Counter, own: &Counter) {
+        if matches!(function, Function::Filter) {
+            all.inc();
+        }
+        own.inc();
+    }
+
     fn call(
         &self,
+        function: Function<'_>,
         place: usize,
         predicate: &ActivePredicate,
         context: &Arc<Context>,
         lineage: Option<Lineage>,
     ) -> Result<Arc<CachedVerdict>, Fault> {
-        let recorder = Arc::new(Recorder::new(Arc::clone(context), !predicate.module.is_cluster_wide()));
-        let verdict = predicate.filter(Arc::clone(&recorder) as _, context)?;
-        self.metrics.evaluated.inc();
-        predicate.counts.evaluated.inc();
-        let (trace, at) = (recorder.take(), context.snapshot().generation());
-        let is_cut = trace.is_cut || may_be_cut(&verdict);
+        let (returned, trace) = function.call(predicate, context)?;
+        self.count(function, &self.metrics.evaluated, &predicate.counts.evaluated);
+        let at = context.snapshot().generation();
+        let is_cut = trace.is_cut || may_be_cut(&returned);
         let lineage = match lineage {
             _ if is_cut => Lineage::NONE,
             Some(lineage) => lineage,
             None => Lineage(self.lineages.fetch_add(1, Ordering::Relaxed) + 1),
         };
-        let cached = Arc::new(CachedVerdict::new(lineage, verdict, context.rows() as usize, trace, at));
+        let cached = Arc::new(CachedVerdict::new(lineage, returned, context.rows() as usize, trace, at));
         if let Some(tree) = self.trees.get(place).filter(|_| !is_cut) {
             let slot = tree.write().place(cached.reads_about_pod(), context);
             slot.touch(self.now());
@@ -360,14 +437,15 @@ impl CachedConjunction {
 
 /// Whether a verdict has so many failures, or such long ones, that predicate or sandbox may have cut some for the sake of the
 /// others. A row's failure then depends on the other rows of its batch, so that such a verdict cannot be patched.
-fn may_be_cut(verdict: &Verdict) -> bool {
-    let Verdict::ByRow(by_row) = verdict else { return false };
+fn may_be_cut(returned: &Returned) -> bool {
+    let Returned::Verdict(Verdict::ByRow(by_row)) = returned else { return false };
     by_row.failures().len() > REUSE_FAILURES || by_row.failures().heap() > REUSE_FAILURE_BYTES
 }
 
 /// The verdict with its stale rows evaluated again. `None` where evaluating all rows is no more work, where the results do not
 /// combine, or where the call fails: a call for all rows may still succeed.
 fn patch(
+    function: Function<'_>,
     predicate: &ActivePredicate,
     context: &Arc<Context>,
     cached: &CachedVerdict,
@@ -376,14 +454,17 @@ fn patch(
     let (node_count, at) = (context.snapshot().node_count(), context.snapshot().generation());
     rows.retain(|row| row.index() < node_count);
     if rows.is_empty() {
-        return cached.patched(None, &rows, node_count, at);
+        return cached.patched(None::<(Returned, Trace)>, &rows, node_count, at);
     }
     if rows.len() * REUSE_PATCH_SHARE > node_count {
         return None;
     }
     let rows: Arc<[Row]> = rows.into();
     let again = Arc::new(context.over(Batch::Rows(Arc::clone(&rows))));
-    let recorder = Arc::new(Recorder::new(Arc::clone(&again), true));
-    let verdict = predicate.filter(Arc::clone(&recorder) as _, &again).ok()?;
-    cached.patched(Some((verdict, recorder.take())), &rows, node_count, at)
+    // Some rows alone are not judged: scores are normalized over all of them.
+    let function = match function {
+        Function::Filter => Function::Filter,
+        Function::Score(_) => Function::Score(&|_| Ok(())),
+    };
+    cached.patched(Some(function.call(predicate, &again).ok()?), &rows, node_count, at)
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::limits::{WARM_UP_PODS, WARM_UP_TIME};
 use crate::policy::{ActivePolicy, ActivePredicate, Mode, Phases};
-use crate::{Engine, Error, Options, PodRef, Query};
+use crate::{Engine, Error, Options, PodRef, Query, ScoreRequest};
 
 /// Extent of a first evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,8 +30,9 @@ impl Engine {
         let until = Instant::now() + WARM_UP_TIME;
         let (snapshot, active) = (self.snapshot(), self.policy());
         let alternative = self.alternative(beside(&active));
+        let scores = ScoreRequest { top: 1, ..ScoreRequest::default() };
         let ask = |pod: PodRef, skip: &[String]| {
-            let query = Query::new([pod]).with_deadline(until).with_skip(skip.to_vec());
+            let query = Query::new([pod]).with_deadline(until).with_skip(skip.to_vec()).with_scores(scores);
             self.answer(&query, Options::on(&snapshot).with_alternative(&alternative))
         };
         let (mut warm_up, mut faulty) = (WarmUp::default(), Vec::<String>::new());

@@ -16,6 +16,9 @@ mod ranking;
 mod run;
 mod scorer;
 
+#[cfg(test)]
+mod tests;
+
 pub use pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
 pub(crate) use run::score;
 pub use scorer::ActiveScorer;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nodesift_cache::Row;
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::wire::scoring::{NO_SCORE, Normalization, Scores};
+use nodesift_sandbox::wire::scoring::{NO_SCORE, Normalization};
 use nodesift_sandbox::{Facts, Interface};
 
 use super::normalization::normalize;
@@ -17,16 +17,19 @@ use crate::evaluate::evaluation::effect_of;
 use crate::evaluate::row_set::RowSet;
 use crate::facts::{Batch, Context};
 use crate::limits::TOP_NODES;
-use crate::policy::OnError;
+use crate::policy::{ActivePolicy, OnError};
+use crate::reuse::{KeptScores, Store};
 
-/// Scores the feasible rows of a pod. The context has the facts about the rows of the query, of which the feasible ones are a part; a
-/// scorer is asked about all of them, a cluster-wide one about every row. Where no row is feasible, no scorer is asked.
+/// Scores the feasible rows of a pod by the scorers of a policy. The context has the facts about the rows of the query, of which the
+/// feasible ones are a part; a scorer is asked about all of them, a cluster-wide one about every row. Where no row is feasible, no scorer
+/// is asked. Without a store, cached scores are neither used nor made.
 ///
 /// # Errors
 ///
 /// [`Stop::Deadline`] where the request ends before every scorer has answered.
 pub(crate) fn score(
-    scorers: &[ActiveScorer],
+    policy: &ActivePolicy,
+    store: Option<&Store>,
     request: &ScoreRequest,
     context: &Arc<Context>,
     feasible: &RowSet,
@@ -34,12 +37,13 @@ pub(crate) fn score(
     if feasible.is_empty() || request.top == 0 {
         return Ok(PodScores::default());
     }
-    let mut run = Run::new(context, feasible);
+    let mut run = Run::new(context, feasible, store);
     let mut scores = PodScores::default();
-    for scorer in scorers {
+    // Those of scorers follow those of predicates.
+    for (place, scorer) in (policy.predicates.len()..).zip(&policy.scorers) {
         let outcome = match &scores.error {
             Some(_) => ScorerOutcome::NotAsked,
-            None => run.add(scorer, &mut scores)?,
+            None => run.add(place, scorer, &mut scores)?,
         };
         scores.scorers.push(ScorerScores { scorer: Arc::clone(scorer.name()), weight: scorer.weight, outcome });
     }
@@ -58,9 +62,19 @@ enum Given {
     Failed(String),
 }
 
+/// The rows that scores are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// The rows of the query, in its order.
+    Batch,
+    /// Every row of the snapshot.
+    AllRows,
+}
+
 /// The scores of one pod so far.
 struct Run<'a> {
     context: &'a Arc<Context>,
+    store: Option<&'a Store>,
     /// The feasible rows, ascending. The lists below have one entry for each.
     rows: Vec<Row>,
     /// Their places in the batch of the context.
@@ -75,7 +89,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(context: &'a Arc<Context>, feasible: &RowSet) -> Self {
+    fn new(context: &'a Arc<Context>, feasible: &RowSet, store: Option<&'a Store>) -> Self {
         let rows: Vec<Row> = feasible.iter().collect();
         let places = match context.batch() {
             Batch::All => rows.iter().map(|row| row.index()).collect(),
@@ -92,12 +106,12 @@ impl<'a> Run<'a> {
             }
         };
         let totals = vec![0; rows.len()];
-        Self { context, rows, places, totals, by_scorer: Vec::new(), over_all: None, with_candidates: None }
+        Self { context, store, rows, places, totals, by_scorer: Vec::new(), over_all: None, with_candidates: None }
     }
 
-    /// Asks one scorer and adds its scores to the totals. Faults and errors are noted in `scores`.
-    fn add(&mut self, scorer: &ActiveScorer, scores: &mut PodScores) -> Result<ScorerOutcome, Stop> {
-        let (outcome, by_row) = match self.ask(scorer) {
+    /// Asks one scorer, which has this place in the store, and adds its scores to the totals. Faults and errors are noted in `scores`.
+    fn add(&mut self, place: usize, scorer: &ActiveScorer, scores: &mut PodScores) -> Result<ScorerOutcome, Stop> {
+        let (outcome, by_row) = match self.ask(place, scorer) {
             Ok(Given::Skip) => (ScorerOutcome::Skipped, None),
             Ok(Given::Failed(text)) => {
                 scores.error = Some(format!("{}: {text}", scorer.name()));
@@ -124,34 +138,67 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    fn ask(&mut self, scorer: &ActiveScorer) -> Result<Given, Fault> {
-        let module = &scorer.component.module;
-        let (context, is_of_batch) = match module.is_cluster_wide() {
-            false => (Arc::clone(self.context), true),
-            true if module.imports().contains(&Interface::ClusterCandidates) => (self.candidates(), false),
-            true => (self.all_rows(), false),
+    fn ask(&mut self, place: usize, scorer: &ActiveScorer) -> Result<Given, Fault> {
+        let (kept, extent) = self.kept(place, scorer)?;
+        let given = self.given(scorer, &kept, extent);
+        // Those of a call have been judged in it: these were cached, and are wrong among the rows that are feasible now.
+        given.inspect_err(|fault| scorer.component.counts.refuse(fault.kind))
+    }
+
+    /// The scores of a scorer, cached or of a call, and the rows that they are about.
+    fn kept(&mut self, place: usize, scorer: &ActiveScorer) -> Result<(KeptScores, Extent), Fault> {
+        let (component, module) = (&scorer.component, &scorer.component.module);
+        let is_whole = matches!(self.context.batch(), Batch::All);
+        let (context, extent) = match module.is_cluster_wide() {
+            false => (Arc::clone(self.context), if is_whole { Extent::AllRows } else { Extent::Batch }),
+            true if module.imports().contains(&Interface::ClusterCandidates) => (self.candidates(), Extent::AllRows),
+            true => (self.all_rows(), Extent::AllRows),
         };
-        // A module that does not score has a fault, whatever this is.
-        let normalization = module.normalization().unwrap_or(Normalization::None);
-        let (rows, places) = (&self.rows, &self.places);
-        scorer.component.score(Arc::clone(&context) as Arc<dyn Facts>, &context, |given| match given {
-            Scores::Skip => Ok(Given::Skip),
-            Scores::Failed(text) => Ok(Given::Failed(text)),
-            Scores::ByRow(by_row) => {
-                let at = |place: usize| by_row.get(place).copied().unwrap_or(NO_SCORE);
-                let raw: Vec<i64> = match is_of_batch {
-                    true => places.iter().map(|place| at(*place)).collect(),
-                    false => rows.iter().map(|row| at(row.index())).collect(),
-                };
-                let mut normalized = raw.clone();
-                normalize(normalization, &mut normalized).map_err(|(place, score)| {
-                    let node = rows.get(place).map_or("", |row| context.snapshot().node_name(*row));
-                    let text = format!("the score of the node {node} is {score}: not from 0 to 100");
-                    Fault::new(FaultKind::MalformedVerdict, &text)
-                })?;
-                Ok(Given::Scores(raw, normalized))
+        if let (Some(store), Extent::Batch) = (self.store, extent) {
+            // As for verdicts: for a subset of rows cached scores over all rows are used, but none are made.
+            let cached = store.lookup_or_score(place, component, &self.all_rows());
+            if let Some(scores) = cached.as_ref().and_then(|cached| cached.scores()) {
+                return Ok((scores.clone(), Extent::AllRows));
             }
-        })
+        }
+        let check = |scores: &KeptScores| self.given(scorer, scores, extent).map(drop);
+        match (self.store, extent) {
+            (Some(store), Extent::AllRows) => {
+                let cached = store.get_or_score(place, component, &context, &check)?;
+                // A place of scores has nothing else.
+                Ok((cached.scores().cloned().unwrap_or(KeptScores::Skip), extent))
+            }
+            _ => {
+                let facts = Arc::clone(&context) as Arc<dyn Facts>;
+                let scores = component.score(facts, &context, |scores| {
+                    let scores = KeptScores::from(scores);
+                    check(&scores).map(|()| scores)
+                })?;
+                Ok((scores, extent))
+            }
+        }
+    }
+
+    /// The scores of the feasible rows, normalized.
+    fn given(&self, scorer: &ActiveScorer, scores: &KeptScores, extent: Extent) -> Result<Given, Fault> {
+        let by_row = match scores {
+            KeptScores::Skip => return Ok(Given::Skip),
+            KeptScores::Failed(text) => return Ok(Given::Failed(text.to_string())),
+            KeptScores::ByRow(by_row) => by_row,
+        };
+        let raw: Vec<i64> = match extent {
+            Extent::Batch => self.places.iter().map(|place| by_row.get(*place)).collect(),
+            Extent::AllRows => self.rows.iter().map(|row| by_row.get(row.index())).collect(),
+        };
+        // One that does not score has no scores.
+        let normalization = scorer.component.module.normalization().unwrap_or(Normalization::None);
+        let mut normalized = raw.clone();
+        normalize(normalization, &mut normalized).map_err(|(place, score)| {
+            let node = self.rows.get(place).map_or("", |row| self.context.snapshot().node_name(*row));
+            let text = format!("the score of the node {node} is {score}: not from 0 to 100");
+            Fault::new(FaultKind::MalformedVerdict, &text)
+        })?;
+        Ok(Given::Scores(raw, normalized))
     }
 
     /// The facts about every row.

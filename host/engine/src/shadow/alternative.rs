@@ -42,12 +42,12 @@ impl ActivePolicy {
 }
 
 impl Engine {
-    /// A policy as an alternative. Its predicates may share modules with the active policy, and nothing else: no count, breaker or
+    /// A policy as an alternative. Its predicates and scorers may share modules with the active policy, and nothing else: no count, breaker or
     /// cached verdict of that changes.
     pub fn alternative(&self, mut policy: ActivePolicy) -> Alternative {
-        for predicate in &mut policy.predicates {
+        for component in policy.components_mut() {
             // What is reused is counted by predicate too.
-            (predicate.counts, predicate.is_beside) = (Arc::default(), true);
+            (component.counts, component.is_beside) = (Arc::default(), true);
         }
         let ownership = self.snapshot().ownership();
         Alternative(Running::new(Arc::new(policy), SHADOW_REUSE_BYTES, Metrics::default(), ownership))

@@ -156,7 +156,8 @@ fn changed_by_the_pod() -> Vec<(&'static str, Ask, Change)> {
         }),
         case!("pod-placement.preferred-terms", |facts| facts.preferred_terms(), |world| {
             let preferred = json!([{"weight": 1, "preference": {}}]);
-            world.pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = preferred;
+            world.pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
+                preferred;
         }),
         case!("pod-tolerations.tolerations", |facts| facts.tolerations(), |world| {
             world.pod["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
