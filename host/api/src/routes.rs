@@ -69,6 +69,7 @@ pub(crate) static ROUTES: &[Route] = &[
     call("PolicyHistory", Class::Operate).get("/v1/policy/history", || get(policy_history::history)),
     call("PolicyShadow", Class::Operate).get("/v1/policy/shadow", || get(shadow::shadow)),
     call("ExtenderFilter", Class::Read).post("/extender/filter", || post(extender::filter::filter)),
+    call("ExtenderPrioritize", Class::Read).post("/extender/prioritize", || post(extender::prioritize::prioritize)),
     call("ExtenderPreempt", Class::Read).post("/extender/preempt", || post(extender::preempt::preempt)),
     probe("Livez", "/livez", || get(probes::livez)),
     probe("Readyz", "/readyz", || get(probes::readyz)),

@@ -232,3 +232,27 @@ fn the_first_call_of_an_extender_warns_of_what_it_cannot_know() {
     }
     assert!(nodesift_tests::timeout::until(|| (warned() == 1).then_some(())).is_some(), "{}", sidecar.output());
 }
+
+#[test]
+fn priorities_are_shares_of_the_highest_total_in_the_order_of_the_request() {
+    let sidecar = sample(&[]);
+    let (pod, line) = pods().pop().unwrap();
+    let feasible = names(&line["feasible"]);
+    let request = json!({"pods": [{"object": pod}], "scores": {"top": 1000}});
+    let scores = ask(&sidecar.tcp(), "/v1/filter", &request)["pods"][0]["scores"].clone();
+    let scorers = scores["scorers"].as_array().unwrap().iter().filter(|scorer| scorer["outcome"] == "Scored");
+    let most: i64 = scorers.map(|scorer| 100 * scorer["weight"].as_i64().unwrap()).sum();
+    let total = |name: &str| -> i64 {
+        let best = scores["best"].as_array().unwrap();
+        let node = best.iter().find(|node| node["node"] == name);
+        node.map_or(0, |node| node["total"].as_str().unwrap().parse().unwrap())
+    };
+    // The feasible nodes alone, so that both are scored among the same ones; and one that is not there.
+    let asked: Vec<&str> = feasible.iter().rev().copied().chain(["gone"]).collect();
+    let reply = ask(&sidecar.tcp(), "/extender/prioritize", &json!({"Pod": pod, "Nodes": null, "NodeNames": asked}));
+    let expected: Vec<Value> = asked
+        .iter()
+        .map(|name| json!({"Host": name, "Score": (10 * total(name)).checked_div(most).unwrap_or(0)}))
+        .collect();
+    assert_eq!(reply, json!(expected));
+}

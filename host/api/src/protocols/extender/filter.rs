@@ -119,15 +119,15 @@ impl Call for Filter {
 
 /// Request body: `ExtenderArgs` of k8s.io/kube-scheduler/extender/v1.
 #[derive(Debug, Default)]
-struct Args<'a> {
-    pod: Option<&'a RawValue>,
+pub(super) struct Args<'a> {
+    pub(super) pod: Option<&'a RawValue>,
     nodes: Option<NodeList<'a>>,
     node_names: Option<Vec<Name<'a>>>,
 }
 
 /// A node's name, borrowed from the body unless it has escapes.
 #[derive(Debug, Clone, Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A v1 `NodeList`; its items go back unchanged.
 #[derive(Debug, Default)]
@@ -152,8 +152,8 @@ impl Args<'_> {
 
 /// A candidate as the request named it.
 #[derive(Debug)]
-struct Candidate<'a> {
-    name: &'a str,
+pub(super) struct Candidate<'a> {
+    pub(super) name: &'a str,
     /// The whole object, where the request has it.
     object: Option<&'a RawValue>,
 }
@@ -254,7 +254,7 @@ fn failed(error: &Error) -> Result<Document, Error> {
 }
 
 /// The names of the candidates, in the request's order; where whole nodes were sent, one per item.
-fn node_names<'a>(args: &'a Args<'a>) -> Result<Cow<'a, [Name<'a>]>, Error> {
+pub(super) fn node_names<'a>(args: &'a Args<'a>) -> Result<Cow<'a, [Name<'a>]>, Error> {
     #[derive(Deserialize)]
     struct Node {
         metadata: Metadata,
@@ -279,7 +279,7 @@ fn node_names<'a>(args: &'a Args<'a>) -> Result<Cow<'a, [Name<'a>]>, Error> {
 }
 
 /// One candidate per name; a repeated name counts once.
-fn candidates<'a>(args: &'a Args<'a>, names: &'a [Name<'a>]) -> impl Iterator<Item = Candidate<'a>> {
+pub(super) fn candidates<'a>(args: &'a Args<'a>, names: &'a [Name<'a>]) -> impl Iterator<Item = Candidate<'a>> {
     let items = if args.form() == Form::Names { None } else { args.nodes.as_ref() };
     let mut seen = HashSet::with_capacity(names.len());
     let names = names.iter().map(|Name(name)| &**name).enumerate();

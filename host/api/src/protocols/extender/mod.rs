@@ -1,12 +1,13 @@
 //! kube-scheduler's extender protocol, as `k8s.io/kube-scheduler/extender/v1` has it.
 //!
 //! Its Go types have no JSON tags: names are Go's field names, any case is taken, absent pointers are explicit nulls.
-//! [`filter`] and [`preempt`] are calls of the [`driver`](crate::calls::driver) like all others; they decode and encode in
+//! [`filter`], [`prioritize`] and [`preempt`] are calls of the [`driver`](crate::calls::driver) like all others; they decode and encode in
 //! the slot, because their bodies hold whole pods. Start with [`filter`].
 
 pub(crate) mod filter;
 mod go_object;
 pub(crate) mod preempt;
+pub(crate) mod prioritize;
 
 use serde_json::value::RawValue;
 
