@@ -92,7 +92,7 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Vec<u8>,
     let known: Vec<String> =
         candidates.iter().filter(|name| snapshot.node_row(name).is_some()).map(|name| (*name).to_owned()).collect();
     if known.is_empty() {
-        return codec::encode(&candidates.iter().map(|host| HostPriority { host, score: 0 }).collect::<Vec<_>>());
+        return codec::encode(&candidates.iter().map(|name| HostPriority { host: name, score: 0 }).collect::<Vec<_>>());
     }
     let scores = ScoreRequest { top: TOP_NODES, seed: None, each: false };
     let question = Query::new([PodRef::Whole(Box::new(pod))]).with_nodes(Nodes::Named(known)).with_scores(scores);
@@ -107,8 +107,8 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Vec<u8>,
     let priority = |total: i64| total.saturating_mul(MAX_PRIORITY).checked_div(most).unwrap_or(0);
     let by_name: HashMap<&str, i64> =
         scores.nodes.iter().map(|node| (snapshot.node_name(node.row), priority(node.total))).collect();
-    let host = |host: &&'_ str| HostPriority { host, score: by_name.get(host).copied().unwrap_or(0) };
-    codec::encode(&candidates.iter().map(host).collect::<Vec<_>>())
+    let score = |name: &str| by_name.get(name).copied().unwrap_or(0);
+    codec::encode(&candidates.iter().map(|name| HostPriority { host: name, score: score(name) }).collect::<Vec<_>>())
 }
 
 /// The highest total that a node can have by the scorers that count.
