@@ -1,4 +1,5 @@
-//! DynamicResources: rejects nodes that cannot give the pod the devices of its claims.
+//! DynamicResources: rejects nodes that cannot give the pod the devices of its claims, and scores nodes by how early the alternatives are
+//! that they can give.
 //!
 //! Equivalent to kube-scheduler's plugin of this name, pkg/scheduler/framework/plugins/dynamicresources. All of it is in the crate
 //! `nodesift-dynamic-resources`, as functions over facts. Here these facts are read from the host:
@@ -21,9 +22,10 @@ mod tests;
 
 use nodesift_dynamic_resources::facts::{Claim, Devices, Extended, Facts, Obstacle, Query};
 use nodesift_dynamic_resources::switches::Switches;
-use nodesift_dynamic_resources::{allocate, filter, verdict};
+use nodesift_dynamic_resources::{allocate, filter, score, verdict};
 use nodesift_sdk::allocator::{Allocation, Allocator};
 use nodesift_sdk::columns::{node_devices, pod_claims};
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
 use nodesift_sdk::{Failure, Predicate, SwitchArgs, Verdict, VerdictBuilder, log};
 
 use crate::convert::IntoFact;
@@ -66,7 +68,20 @@ impl Allocator for DynamicResources {
     }
 }
 
-nodesift_sdk::export!(DynamicResources, allocator);
+impl Scorer for DynamicResources {
+    fn normalization(&self) -> Normalization {
+        Normalization::ByLargest
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        match score(&Host, rows, &self.switches) {
+            Ok(scores) => Scores::ByRow(scores),
+            Err(broken) => Scores::Failed(broken.to_string()),
+        }
+    }
+}
+
+nodesift_sdk::export!(DynamicResources, allocator, scorer);
 
 /// The facts of the running call.
 #[derive(Debug)]

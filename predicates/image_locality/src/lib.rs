@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use nodesift_sdk::SwitchArgs;
 use nodesift_sdk::columns::{cluster_images, node_images, pod_images};
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
+use nodesift_sdk::{Predicate, SwitchArgs, Verdict};
 
 /// Bytes in a MiB.
 const MIB: i64 = 1 << 20;
@@ -30,12 +31,34 @@ pub struct ImageLocality {
     counts_volumes: bool,
 }
 
-impl ImageLocality {
-    fn read(args: &SwitchArgs) -> Result<Self, String> {
+impl Predicate for ImageLocality {
+    const NAME: &'static str = "ImageLocality";
+    const SUMMARY: &'static str = "rejects no node; scores nodes by the sizes of the pod's images that are present";
+    type Args = SwitchArgs;
+
+    fn new(args: SwitchArgs) -> Result<Self, String> {
         let [scores_volumes, counts_volumes] = args.read(SWITCHES)?;
         Ok(Self { scores_volumes, counts_volumes })
     }
 
+    fn filter(&self, _: usize) -> Verdict {
+        Verdict::FitsAll
+    }
+}
+
+impl Scorer for ImageLocality {
+    fn normalization(&self) -> Normalization {
+        Normalization::None
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        Scores::ByRow(self.by_row(rows))
+    }
+}
+
+nodesift_sdk::export!(ImageLocality, scorer);
+
+impl ImageLocality {
     fn by_row(&self, rows: usize) -> Vec<i64> {
         let containers = pod_images::containers();
         let volumes = if self.scores_volumes { pod_images::volumes() } else { Vec::new() };
@@ -75,16 +98,18 @@ fn score(sum: i64, containers: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
-    use nodesift_sdk::args::parse;
+    use nodesift_sdk::configure;
     use nodesift_sdk::native::{Cluster, Node, Pod};
 
     use super::*;
 
     fn scores(args: &str, cluster: &Cluster) -> Vec<i64> {
-        let scorer = ImageLocality::read(&parse::<SwitchArgs>(args).unwrap()).unwrap();
-        cluster.run(|rows| scorer.by_row(rows))
+        match cluster.scores(&configure::<ImageLocality>(args).unwrap()) {
+            Scores::ByRow(scores) => scores,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

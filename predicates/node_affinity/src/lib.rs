@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use nodesift_sdk::columns::node_identity;
 use nodesift_sdk::columns::pod_placement::{self, Operator, Requirement, Term};
 use nodesift_sdk::node_selector::{Matcher, NAME_FIELD, RequiredAffinity};
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
 use nodesift_sdk::{Failure, Predicate, Verdict};
 
 use args::Added;
@@ -93,7 +94,21 @@ impl NodeAffinity {
     }
 }
 
-nodesift_sdk::export!(NodeAffinity);
+impl Scorer for NodeAffinity {
+    fn normalization(&self) -> Normalization {
+        Normalization::ByLargest
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        match self.weigh(rows) {
+            Ok(Some(sums)) => Scores::ByRow(sums),
+            Ok(None) => Scores::Skip,
+            Err(invalid) => Scores::Failed(invalid),
+        }
+    }
+}
+
+nodesift_sdk::export!(NodeAffinity, scorer);
 
 /// Whether every term has requirements on the name, and no name meets those of any term: `PreFilter` of the plugin. It
 /// uses the terms as written, even where they are invalid.

@@ -1,6 +1,6 @@
 //! Unit tests of the whole predicate on the fixture, and a comparison with a model on random selectors.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 
@@ -258,26 +258,27 @@ fn preferences_that_a_node_meets_are_added_up() {
         (20, fields(vec![named(&["c"])])),
     ];
     let cluster = cluster(Pod::new("default").preferred_terms(preferred));
-    assert_eq!(cluster.run(|rows| predicate().weigh(rows)), Ok(Some(vec![2, 4, 20])));
+    assert_eq!(cluster.scores(&predicate()), Scores::ByRow(vec![2, 4, 20]));
 }
 
 #[test]
 fn an_empty_list_is_a_list_without_preferences_and_no_list_is_none() {
-    let weighed = |pod, predicate: &NodeAffinity| cluster(pod).run(|rows| predicate.weigh(rows));
-    assert_eq!(weighed(Pod::new("default"), &predicate()), Ok(None));
-    assert_eq!(weighed(Pod::new("default").preferred_terms(Vec::new()), &predicate()), Ok(Some(vec![0, 0, 0])));
+    let weighed = |pod, predicate: &NodeAffinity| cluster(pod).scores(predicate);
+    assert_eq!(weighed(Pod::new("default"), &predicate()), Scores::Skip);
+    assert_eq!(weighed(Pod::new("default").preferred_terms(Vec::new()), &predicate()), Scores::ByRow(vec![0, 0, 0]));
     let added = r#"{"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
         {"weight":9,"preference":{"matchExpressions":[{"key":"cores","operator":"Gt","values":["10"]}]}}]}}"#;
     let added: NodeAffinity = configure(added).unwrap();
-    assert_eq!(weighed(Pod::new("default"), &added), Ok(Some(vec![0, 9, 0])));
+    assert_eq!(weighed(Pod::new("default"), &added), Scores::ByRow(vec![0, 9, 0]));
     let own = vec![(1, labels(vec![requirement("empty", Operator::Exists, &[])]))];
-    assert_eq!(weighed(Pod::new("default").preferred_terms(own), &added), Ok(Some(vec![0, 9, 1])));
+    assert_eq!(weighed(Pod::new("default").preferred_terms(own), &added), Scores::ByRow(vec![0, 9, 1]));
 }
 
 #[test]
 fn an_invalid_preference_ends_the_cycle_of_the_pod() {
     let invalid = vec![(1, labels(Vec::new())), (2, labels(vec![requirement("cores", Operator::Gt, &["many"])]))];
-    let error = cluster(Pod::new("default").preferred_terms(invalid)).run(|rows| predicate().weigh(rows)).unwrap_err();
+    let scores = cluster(Pod::new("default").preferred_terms(invalid)).scores(&predicate());
+    let Scores::Failed(error) = scores else { panic!("{scores:?}") };
     assert!(
         error.starts_with(
             "preferredDuringSchedulingIgnoredDuringExecution[1].preference.matchExpressions[0].values[0]: "

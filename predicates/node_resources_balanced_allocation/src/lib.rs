@@ -8,6 +8,8 @@ mod balance;
 
 use nodesift_resource_scores::{Weighed, counts};
 use nodesift_sdk::columns::{node_resources, pod_resources};
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
+use nodesift_sdk::{Predicate, Verdict};
 
 pub use args::Args;
 use balance::Balance;
@@ -19,6 +21,33 @@ pub struct NodeResourcesBalancedAllocation {
     /// Names of the resources that are compared.
     resources: Vec<String>,
 }
+
+impl Predicate for NodeResourcesBalancedAllocation {
+    const NAME: &'static str = "NodeResourcesBalancedAllocation";
+    const SUMMARY: &'static str = "rejects no node; scores nodes by how evenly their resources are used";
+    type Args = Args;
+
+    fn new(args: Args) -> Result<Self, String> {
+        let (balance, resources) = args.read()?;
+        Ok(Self { balance, resources })
+    }
+
+    fn filter(&self, _: usize) -> Verdict {
+        Verdict::FitsAll
+    }
+}
+
+impl Scorer for NodeResourcesBalancedAllocation {
+    fn normalization(&self) -> Normalization {
+        Normalization::None
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        self.by_row(rows).map_or(Scores::Skip, Scores::ByRow)
+    }
+}
+
+nodesift_sdk::export!(NodeResourcesBalancedAllocation, scorer);
 
 impl NodeResourcesBalancedAllocation {
     /// A score per row; none where the pod asks for nothing of what is compared.
@@ -48,14 +77,13 @@ impl NodeResourcesBalancedAllocation {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use nodesift_sdk::args::parse;
+    use nodesift_sdk::configure;
     use nodesift_sdk::native::{Cluster, Node, Pod};
 
     use super::*;
 
-    fn scores(args: &str, cluster: &Cluster) -> Option<Vec<i64>> {
-        let (balance, resources) = parse::<Args>(args).unwrap().read().unwrap();
-        cluster.run(|rows| NodeResourcesBalancedAllocation { balance, resources }.by_row(rows))
+    fn scores(args: &str, cluster: &Cluster) -> Scores {
+        cluster.scores(&configure::<NodeResourcesBalancedAllocation>(args).unwrap())
     }
 
     #[test]
@@ -63,9 +91,9 @@ mod tests {
         let node = Node::new("a").resource("cpu", 100, 10);
         let cluster = |pod| Cluster::new(pod).node(node.clone());
         let gpu = Pod::new("default").request("example.com/gpu", 1);
-        assert_eq!(scores("{}", &cluster(gpu.clone().non_zero_request("cpu", 100))), None);
+        assert_eq!(scores("{}", &cluster(gpu.clone().non_zero_request("cpu", 100))), Scores::Skip);
         let args = r#"{"resources":[{"name":"cpu"},{"name":"example.com/gpu"}]}"#;
-        assert_eq!(scores(args, &cluster(gpu)), Some(vec![75]));
+        assert_eq!(scores(args, &cluster(gpu)), Scores::ByRow(vec![75]));
     }
 
     #[test]
@@ -73,7 +101,7 @@ mod tests {
         let cluster = Cluster::new(Pod::new("default").request("cpu", 40))
             .node(Node::new("evened").resource("cpu", 100, 10).resource("memory", 100, 50))
             .node(Node::new("tilted").resource("cpu", 100, 10).resource("memory", 100, 10));
-        assert_eq!(scores("{}", &cluster), Some(vec![85, 65]));
-        assert_eq!(scores(r#"{"switches":{"BalanceByChange":false}}"#, &cluster), Some(vec![100, 80]));
+        assert_eq!(scores("{}", &cluster), Scores::ByRow(vec![85, 65]));
+        assert_eq!(scores(r#"{"switches":{"BalanceByChange":false}}"#, &cluster), Scores::ByRow(vec![100, 80]));
     }
 }

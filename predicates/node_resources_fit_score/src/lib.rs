@@ -9,6 +9,8 @@ mod strategy;
 
 use nodesift_resource_scores::{Listed, Weighed, counts};
 use nodesift_sdk::columns::{node_non_zero_requests, node_resources, pod_non_zero_requests};
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
+use nodesift_sdk::{Predicate, Verdict};
 
 pub use args::Args;
 use strategy::Strategy;
@@ -20,12 +22,33 @@ pub struct NodeResourcesFit {
     resources: Vec<Listed>,
 }
 
-impl NodeResourcesFit {
-    fn by_row(&self, rows: usize) -> Vec<i64> {
-        let resources = weighed(&self.resources);
-        (0..rows).map(|row| self.strategy.score(&resources, row)).collect()
+impl Predicate for NodeResourcesFit {
+    const NAME: &'static str = "NodeResourcesFit";
+    const SUMMARY: &'static str = "rejects no node; scores nodes by the part of their resources that is used";
+    type Args = Args;
+
+    fn new(args: Args) -> Result<Self, String> {
+        let (strategy, resources) = args.strategy()?;
+        Ok(Self { strategy, resources })
+    }
+
+    fn filter(&self, _: usize) -> Verdict {
+        Verdict::FitsAll
     }
 }
+
+impl Scorer for NodeResourcesFit {
+    fn normalization(&self) -> Normalization {
+        Normalization::None
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        let resources = weighed(&self.resources);
+        Scores::ByRow((0..rows).map(|row| self.strategy.score(&resources, row)).collect())
+    }
+}
+
+nodesift_sdk::export!(NodeResourcesFit, scorer);
 
 /// The columns of the listed resources that count. Of `cpu` and `memory` every container counts, also one that names neither.
 fn weighed(listed: &[Listed]) -> Vec<Weighed> {
@@ -47,9 +70,9 @@ fn weighed(listed: &[Listed]) -> Vec<Weighed> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
+    #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
-    use nodesift_sdk::args::parse;
+    use nodesift_sdk::configure;
     use nodesift_sdk::native::{Cluster, Node, Pod};
 
     use super::*;
@@ -57,8 +80,10 @@ mod tests {
     const GPU: &str = "example.com/gpu";
 
     fn scores(args: &str, cluster: &Cluster) -> Vec<i64> {
-        let (strategy, resources) = parse::<Args>(args).unwrap().strategy().unwrap();
-        cluster.run(|rows| NodeResourcesFit { strategy, resources }.by_row(rows))
+        match cluster.scores(&configure::<NodeResourcesFit>(args).unwrap()) {
+            Scores::ByRow(scores) => scores,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod score;
 
 use nodesift_sdk::columns::node_taints;
+use nodesift_sdk::scorer::{Normalization, Scorer, Scores};
 use nodesift_sdk::{Failure, NoArgs, Predicate, Verdict, kernels, taints};
 
 /// Reason: the node has an untolerated taint.
@@ -35,7 +36,17 @@ impl Predicate for TaintToleration {
     }
 }
 
-nodesift_sdk::export!(TaintToleration);
+impl Scorer for TaintToleration {
+    fn normalization(&self) -> Normalization {
+        Normalization::ByLargestReversed
+    }
+
+    fn score(&self, rows: usize) -> Scores {
+        Scores::ByRow(score::untolerated(rows))
+    }
+}
+
+nodesift_sdk::export!(TaintToleration, scorer);
 
 #[cfg(test)]
 mod tests {

@@ -30,10 +30,12 @@ fn count(set: &[Taint], tolerations: &[Toleration]) -> i64 {
 mod tests {
     use nodesift_sdk::columns::pod_tolerations::Operator;
     use nodesift_sdk::native::{Cluster, Node, Pod};
+    use nodesift_sdk::scorer::Scores;
 
     use super::*;
+    use crate::TaintToleration;
 
-    fn counts(pod: Pod) -> Vec<i64> {
+    fn counts(pod: Pod) -> Scores {
         let cluster = Cluster::new(pod)
             .node(Node::new("plain"))
             .node(Node::new("one").taint("a", "1", Effect::PreferNoSchedule))
@@ -44,27 +46,27 @@ mod tests {
                     .taint("a", "2", Effect::PreferNoSchedule)
                     .taint("b", "", Effect::PreferNoSchedule),
             );
-        cluster.run(untolerated)
+        cluster.scores(&TaintToleration)
     }
 
     #[test]
     fn taints_of_one_key_count_each() {
-        assert_eq!(counts(Pod::new("default")), [0, 1, 0, 3]);
+        assert_eq!(counts(Pod::new("default")), Scores::ByRow(vec![0, 1, 0, 3]));
     }
 
     #[test]
     fn only_tolerations_of_the_effect_or_of_every_effect_count() {
         let pod = |effect| Pod::new("default").toleration("a", Operator::Exists, "", effect);
-        assert_eq!(counts(pod(Some(Effect::NoSchedule))), [0, 1, 0, 3]);
-        assert_eq!(counts(pod(Some(Effect::PreferNoSchedule))), [0, 0, 0, 1]);
-        assert_eq!(counts(pod(None)), [0, 0, 0, 1]);
+        assert_eq!(counts(pod(Some(Effect::NoSchedule))), Scores::ByRow(vec![0, 1, 0, 3]));
+        assert_eq!(counts(pod(Some(Effect::PreferNoSchedule))), Scores::ByRow(vec![0, 0, 0, 1]));
+        assert_eq!(counts(pod(None)), Scores::ByRow(vec![0, 0, 0, 1]));
         let equal = Pod::new("default").toleration("a", Operator::Equal, "2", None);
-        assert_eq!(counts(equal), [0, 1, 0, 2]);
+        assert_eq!(counts(equal), Scores::ByRow(vec![0, 1, 0, 2]));
     }
 
     #[test]
     fn without_such_taints_no_toleration_is_read() {
         let cluster = Cluster::new(Pod::new("default")).node(Node::new("hard").taint("a", "", Effect::NoExecute));
-        assert_eq!(cluster.run(untolerated), [0]);
+        assert_eq!(cluster.scores(&TaintToleration), Scores::ByRow(vec![0]));
     }
 }
