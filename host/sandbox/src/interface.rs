@@ -355,6 +355,11 @@ interfaces! {
         "anti-affinity" => untimed anti_affinity() -> Vec<wire::AffinityTerm>;
         "invalid-preferred" => untimed invalid_preferred() -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>);
     }
+    /// Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight.
+    PodPreferredAffinity = "pod-preferred-affinity", pods_on_nodes: false, since: V0_2 {
+        "affinity" => untimed preferred_affinity() -> Vec<(i32, wire::AffinityTerm)>;
+        "anti-affinity" => untimed preferred_anti_affinity() -> Vec<(i32, wire::AffinityTerm)>;
+    }
     /// Node features that the pod requires.
     PodFeatures = "pod-features", pods_on_nodes: false {
         "required" => untimed required_features() -> Vec<Arc<str>>;
@@ -496,6 +501,13 @@ interfaces! {
     ClusterAffinity = "cluster-affinity", pods_on_nodes: true {
         "topology-keys" => shared[MatchedTerms] anti_affinity_keys() -> Vec<Arc<str>>;
         "anti-affinity-terms" => shared[MatchedTerms] anti_affinity_terms(topology_key: text) -> Arc<[u32]>;
+    }
+    /// Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+    ClusterPreferences = "cluster-preferences", pods_on_nodes: true, since: V0_2 {
+        "topology-keys" => shared[ScoringTerms] preference_keys() -> Vec<Arc<str>>;
+        "preferred-terms" => shared[ScoringTerms] preference_terms(topology_key: text) -> Arc<[u32]>;
+        "weights" => shared[ScoringTerms] preference_weights(topology_key: text) -> Arc<[i64]>;
+        "required-terms" => shared[ScoringTerms] required_affinity_terms(topology_key: text) -> Arc<[u32]>;
     }
     /// Disks and claims that the pods on all nodes of the cluster use.
     ClusterVolumeUse = "cluster-volume-use", pods_on_nodes: true {

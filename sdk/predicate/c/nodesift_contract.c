@@ -156,6 +156,24 @@ ns_tuple_list_pod_affinity_term_list_pod_affinity_term ns_pod_affinity_invalid_p
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/pod-preferred-affinity@0.2.0"), import_name("affinity")))
+extern void import_pod_preferred_affinity_affinity(ns_list_tuple_s32_pod_affinity_term *);
+
+ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_affinity(void) {
+    ns_list_tuple_s32_pod_affinity_term result;
+    import_pod_preferred_affinity_affinity(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/pod-preferred-affinity@0.2.0"), import_name("anti-affinity")))
+extern void import_pod_preferred_affinity_anti_affinity(ns_list_tuple_s32_pod_affinity_term *);
+
+ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_anti_affinity(void) {
+    ns_list_tuple_s32_pod_affinity_term result;
+    import_pod_preferred_affinity_anti_affinity(&result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/pod-features@0.2.0"), import_name("required")))
 extern void import_pod_features_required(ns_list_text *);
 
@@ -728,6 +746,42 @@ ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/cluster-preferences@0.2.0"), import_name("topology-keys")))
+extern void import_cluster_preferences_topology_keys(ns_list_text *);
+
+ns_list_text ns_cluster_preferences_topology_keys(void) {
+    ns_list_text result;
+    import_cluster_preferences_topology_keys(&result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/cluster-preferences@0.2.0"), import_name("preferred-terms")))
+extern void import_cluster_preferences_preferred_terms(const char *, size_t, ns_list_u32 *);
+
+ns_list_u32 ns_cluster_preferences_preferred_terms(ns_text topology_key) {
+    ns_list_u32 result;
+    import_cluster_preferences_preferred_terms(topology_key.data, topology_key.length, &result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/cluster-preferences@0.2.0"), import_name("weights")))
+extern void import_cluster_preferences_weights(const char *, size_t, ns_list_s64 *);
+
+ns_list_s64 ns_cluster_preferences_weights(ns_text topology_key) {
+    ns_list_s64 result;
+    import_cluster_preferences_weights(topology_key.data, topology_key.length, &result);
+    return result;
+}
+
+__attribute__((import_module("nodesift:predicate/cluster-preferences@0.2.0"), import_name("required-terms")))
+extern void import_cluster_preferences_required_terms(const char *, size_t, ns_list_u32 *);
+
+ns_list_u32 ns_cluster_preferences_required_terms(ns_text topology_key) {
+    ns_list_u32 result;
+    import_cluster_preferences_required_terms(topology_key.data, topology_key.length, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/cluster-volume-use@0.2.0"), import_name("disk-users")))
 extern void import_cluster_volume_use_disk_users(ns_pod_volumes_disk_kind, const char *, size_t, ns_list_cluster_volume_use_disk_user *);
 
@@ -1046,6 +1100,14 @@ __attribute__((weak)) ns_tuple_list_pod_affinity_term_list_pod_affinity_term ns_
     return (ns_tuple_list_pod_affinity_term_list_pod_affinity_term){0};
 }
 
+__attribute__((weak)) ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_affinity(void) {
+    return (ns_list_tuple_s32_pod_affinity_term){0};
+}
+
+__attribute__((weak)) ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_anti_affinity(void) {
+    return (ns_list_tuple_s32_pod_affinity_term){0};
+}
+
 __attribute__((weak)) ns_list_text ns_pod_features_required(void) {
     return (ns_list_text){0};
 }
@@ -1350,6 +1412,25 @@ __attribute__((weak)) ns_list_text ns_cluster_affinity_topology_keys(void) {
 }
 
 __attribute__((weak)) ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key) {
+    (void)topology_key;
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+}
+
+__attribute__((weak)) ns_list_text ns_cluster_preferences_topology_keys(void) {
+    return (ns_list_text){0};
+}
+
+__attribute__((weak)) ns_list_u32 ns_cluster_preferences_preferred_terms(ns_text topology_key) {
+    (void)topology_key;
+    return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
+}
+
+__attribute__((weak)) ns_list_s64 ns_cluster_preferences_weights(ns_text topology_key) {
+    (void)topology_key;
+    return (ns_list_s64){ns_test_alloc(ns_test_rows() * sizeof(int64_t)), ns_test_rows()};
+}
+
+__attribute__((weak)) ns_list_u32 ns_cluster_preferences_required_terms(ns_text topology_key) {
     (void)topology_key;
     return (ns_list_u32){ns_test_alloc(ns_test_rows() * sizeof(uint32_t)), ns_test_rows()};
 }

@@ -372,6 +372,28 @@ typedef struct ns_tuple_list_pod_affinity_term_list_pod_affinity_term {
 // preferred terms reject no node.
 ns_tuple_list_pod_affinity_term_list_pod_affinity_term ns_pod_affinity_invalid_preferred(void);
 
+// pod-preferred-affinity
+// Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight. An interface of its own,
+// because the host keeps these terms only where a component imports it. Since 0.2.
+
+typedef struct ns_tuple_s32_pod_affinity_term {
+    int32_t part_0;
+    ns_pod_affinity_term part_1;
+} ns_tuple_s32_pod_affinity_term;
+
+typedef struct ns_list_tuple_s32_pod_affinity_term {
+    const ns_tuple_s32_pod_affinity_term *items;
+    size_t length;
+} ns_list_tuple_s32_pod_affinity_term;
+
+// Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points of each matching pod.
+ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_affinity(void);
+
+// Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points that each matching pod takes away, as a positive number.
+ns_list_tuple_s32_pod_affinity_term ns_pod_preferred_affinity_anti_affinity(void);
+
 // pod-features
 // Node features that the pod requires.
 
@@ -1346,6 +1368,24 @@ ns_list_text ns_cluster_affinity_topology_keys(void);
 // The number of matching terms with this topology key that the pods on the node have; one entry per row of the
 // cluster.
 ns_list_u32 ns_cluster_affinity_anti_affinity_terms(ns_text topology_key);
+
+// cluster-preferences
+// Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+// An interface of its own, because the host keeps these terms only where a component imports it. Since 0.2.
+
+// The topology keys of the matching terms, sorted, without duplicates.
+ns_list_text ns_cluster_preferences_topology_keys(void);
+
+// The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+// have; one entry per row of the cluster.
+ns_list_u32 ns_cluster_preferences_preferred_terms(ns_text topology_key);
+
+// The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster.
+ns_list_s64 ns_cluster_preferences_weights(ns_text topology_key);
+
+// The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+// of the cluster.
+ns_list_u32 ns_cluster_preferences_required_terms(ns_text topology_key);
 
 // cluster-volume-use
 // Disks and claims that the pods on all nodes of the cluster use.

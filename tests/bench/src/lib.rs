@@ -235,6 +235,22 @@ impl Facts for Bridge {
         self.0.anti_affinity_terms(topology_key).to_vec()
     }
 
+    fn cluster_preferences_topology_keys(&self) -> Vec<String> {
+        texts(&self.0.preference_keys())
+    }
+
+    fn cluster_preferences_preferred_terms(&self, topology_key: &str) -> Vec<u32> {
+        self.0.preference_terms(topology_key).to_vec()
+    }
+
+    fn cluster_preferences_weights(&self, topology_key: &str) -> Vec<i64> {
+        self.0.preference_weights(topology_key).to_vec()
+    }
+
+    fn cluster_preferences_required_terms(&self, topology_key: &str) -> Vec<u32> {
+        self.0.required_affinity_terms(topology_key).to_vec()
+    }
+
     fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
         self.0.claim_users(claim)
     }

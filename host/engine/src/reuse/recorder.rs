@@ -309,6 +309,8 @@ impl Facts for Recorder {
         anti_affinity() -> Vec<wire::AffinityTerm>, |this| this.field(PodField::AntiAffinity);
         invalid_preferred() -> (Vec<wire::AffinityTerm>, Vec<wire::AffinityTerm>),
             |this| this.field(PodField::InvalidPreferred);
+        preferred_affinity() -> Vec<(i32, wire::AffinityTerm)>, |this| this.field(PodField::Preferences);
+        preferred_anti_affinity() -> Vec<(i32, wire::AffinityTerm)>, |this| this.field(PodField::Preferences);
         required_features() -> Vec<Arc<str>>, |this| this.field(PodField::Features);
         volumes() -> Vec<wire::PodVolume>, |this| this.read(FactKey::PodVolumes);
         owner() -> (Arc<str>, Arc<str>, Arc<str>), |this| this.read(FactKey::Owner);
@@ -372,6 +374,10 @@ impl Facts for Recorder {
         feasible() -> Arc<[u8]>, |this| this.read(FactKey::Feasible);
         anti_affinity_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::AntiAffinity);
         anti_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::AntiAffinity);
+        preference_keys() -> Vec<Arc<str>>, |this| this.read(FactKey::ScoringTerms);
+        preference_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::ScoringTerms);
+        preference_weights(topology_key: &str) -> Arc<[i64]>, |this| this.read(FactKey::ScoringTerms);
+        required_affinity_terms(topology_key: &str) -> Arc<[u32]>, |this| this.read(FactKey::ScoringTerms);
         claim_users(claim: &str) -> u32, |this| this.claim_by(claim, FactKey::ClaimUsers);
         attachment_registered() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentRegistered);
         attachment_limited() -> Arc<[u8]>, |this| this.read(FactKey::AttachmentLimited);

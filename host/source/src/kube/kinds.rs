@@ -30,7 +30,10 @@ fn read_by(interface: Interface) -> &'static [Kind] {
     match interface {
         // contract: kinds, made by `make contract`
         Interface::PodSpread => &[Kind::Service, Kind::ReplicationController, Kind::ReplicaSet, Kind::StatefulSet],
-        Interface::NamespaceLabels | Interface::ClusterPods | Interface::ClusterAffinity => &[Kind::Namespace],
+        Interface::NamespaceLabels
+        | Interface::ClusterPods
+        | Interface::ClusterAffinity
+        | Interface::ClusterPreferences => &[Kind::Namespace],
         Interface::PodClaims | Interface::NodeParties => &[Kind::ResourceClaim],
         Interface::NodeDevices => &[Kind::ResourceSlice, Kind::ResourceClaim, Kind::DeviceTaintRule],
         Interface::ClusterAttachments => &[
@@ -58,6 +61,7 @@ fn read_by(interface: Interface) -> &'static [Kind] {
         | Interface::PodNonZeroRequests
         | Interface::PodImages
         | Interface::PodAffinity
+        | Interface::PodPreferredAffinity
         | Interface::PodFeatures
         | Interface::PodVolumes
         | Interface::PodSpec

@@ -64,6 +64,12 @@ func Empty(rows int) Host {
 	host.PodAffinityInvalidPreferred = func() Tuple2[[]PodAffinityTerm, []PodAffinityTerm] {
 		return Tuple2[[]PodAffinityTerm, []PodAffinityTerm]{}
 	}
+	host.PodPreferredAffinityAffinity = func() []Tuple2[int32, PodAffinityTerm] {
+		return nil
+	}
+	host.PodPreferredAffinityAntiAffinity = func() []Tuple2[int32, PodAffinityTerm] {
+		return nil
+	}
 	host.PodFeaturesRequired = func() []string {
 		return nil
 	}
@@ -239,6 +245,18 @@ func Empty(rows int) Host {
 		return nil
 	}
 	host.ClusterAffinityAntiAffinityTerms = func(topologyKey string) []uint32 {
+		return make([]uint32, rows)
+	}
+	host.ClusterPreferencesTopologyKeys = func() []string {
+		return nil
+	}
+	host.ClusterPreferencesPreferredTerms = func(topologyKey string) []uint32 {
+		return make([]uint32, rows)
+	}
+	host.ClusterPreferencesWeights = func(topologyKey string) []int64 {
+		return make([]int64, rows)
+	}
+	host.ClusterPreferencesRequiredTerms = func(topologyKey string) []uint32 {
 		return make([]uint32, rows)
 	}
 	host.ClusterVolumeUseDiskUsers = func(kind PodVolumesDiskKind, id string) []ClusterVolumeUseDiskUser {

@@ -40,6 +40,10 @@ type Host struct {
 	PodAffinityAntiAffinity func() []PodAffinityTerm
 	// PodAffinityInvalidPreferred: `invalid-preferred` of pod-affinity.
 	PodAffinityInvalidPreferred func() Tuple2[[]PodAffinityTerm, []PodAffinityTerm]
+	// PodPreferredAffinityAffinity: `affinity` of pod-preferred-affinity.
+	PodPreferredAffinityAffinity func() []Tuple2[int32, PodAffinityTerm]
+	// PodPreferredAffinityAntiAffinity: `anti-affinity` of pod-preferred-affinity.
+	PodPreferredAffinityAntiAffinity func() []Tuple2[int32, PodAffinityTerm]
 	// PodFeaturesRequired: `required` of pod-features.
 	PodFeaturesRequired func() []string
 	// PodVolumesVolumes: `volumes` of pod-volumes.
@@ -172,6 +176,14 @@ type Host struct {
 	ClusterAffinityTopologyKeys func() []string
 	// ClusterAffinityAntiAffinityTerms: `anti-affinity-terms` of cluster-affinity.
 	ClusterAffinityAntiAffinityTerms func(topologyKey string) []uint32
+	// ClusterPreferencesTopologyKeys: `topology-keys` of cluster-preferences.
+	ClusterPreferencesTopologyKeys func() []string
+	// ClusterPreferencesPreferredTerms: `preferred-terms` of cluster-preferences.
+	ClusterPreferencesPreferredTerms func(topologyKey string) []uint32
+	// ClusterPreferencesWeights: `weights` of cluster-preferences.
+	ClusterPreferencesWeights func(topologyKey string) []int64
+	// ClusterPreferencesRequiredTerms: `required-terms` of cluster-preferences.
+	ClusterPreferencesRequiredTerms func(topologyKey string) []uint32
 	// ClusterVolumeUseDiskUsers: `disk-users` of cluster-volume-use.
 	ClusterVolumeUseDiskUsers func(kind PodVolumesDiskKind, id string) []ClusterVolumeUseDiskUser
 	// ClusterVolumeUseClaimUsers: `claim-users` of cluster-volume-use.
@@ -392,6 +404,26 @@ func PodAffinityInvalidPreferred() Tuple2[[]PodAffinityTerm, []PodAffinityTerm] 
 		panic(missing("pod-affinity", "invalid-preferred"))
 	}
 	return host.PodAffinityInvalidPreferred()
+}
+
+// PodPreferredAffinityAffinity: `affinity` of pod-preferred-affinity.
+// Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points of each matching pod.
+func PodPreferredAffinityAffinity() []Tuple2[int32, PodAffinityTerm] {
+	if host.PodPreferredAffinityAffinity == nil {
+		panic(missing("pod-preferred-affinity", "affinity"))
+	}
+	return host.PodPreferredAffinityAffinity()
+}
+
+// PodPreferredAffinityAntiAffinity: `anti-affinity` of pod-preferred-affinity.
+// Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points that each matching pod takes away, as a positive number.
+func PodPreferredAffinityAntiAffinity() []Tuple2[int32, PodAffinityTerm] {
+	if host.PodPreferredAffinityAntiAffinity == nil {
+		panic(missing("pod-preferred-affinity", "anti-affinity"))
+	}
+	return host.PodPreferredAffinityAntiAffinity()
 }
 
 // PodFeaturesRequired: `required` of pod-features.
@@ -1018,6 +1050,44 @@ func ClusterAffinityAntiAffinityTerms(topologyKey string) []uint32 {
 		panic(missing("cluster-affinity", "anti-affinity-terms"))
 	}
 	return host.ClusterAffinityAntiAffinityTerms(topologyKey)
+}
+
+// ClusterPreferencesTopologyKeys: `topology-keys` of cluster-preferences.
+// The topology keys of the matching terms, sorted, without duplicates.
+func ClusterPreferencesTopologyKeys() []string {
+	if host.ClusterPreferencesTopologyKeys == nil {
+		panic(missing("cluster-preferences", "topology-keys"))
+	}
+	return host.ClusterPreferencesTopologyKeys()
+}
+
+// ClusterPreferencesPreferredTerms: `preferred-terms` of cluster-preferences.
+// The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+// have; one entry per row of the cluster.
+func ClusterPreferencesPreferredTerms(topologyKey string) []uint32 {
+	if host.ClusterPreferencesPreferredTerms == nil {
+		panic(missing("cluster-preferences", "preferred-terms"))
+	}
+	return host.ClusterPreferencesPreferredTerms(topologyKey)
+}
+
+// ClusterPreferencesWeights: `weights` of cluster-preferences.
+// The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster.
+func ClusterPreferencesWeights(topologyKey string) []int64 {
+	if host.ClusterPreferencesWeights == nil {
+		panic(missing("cluster-preferences", "weights"))
+	}
+	return host.ClusterPreferencesWeights(topologyKey)
+}
+
+// ClusterPreferencesRequiredTerms: `required-terms` of cluster-preferences.
+// The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+// of the cluster.
+func ClusterPreferencesRequiredTerms(topologyKey string) []uint32 {
+	if host.ClusterPreferencesRequiredTerms == nil {
+		panic(missing("cluster-preferences", "required-terms"))
+	}
+	return host.ClusterPreferencesRequiredTerms(topologyKey)
 }
 
 // ClusterVolumeUseDiskUsers: `disk-users` of cluster-volume-use.

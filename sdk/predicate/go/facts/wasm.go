@@ -265,6 +265,34 @@ func PodAffinityInvalidPreferred() Tuple2[[]PodAffinityTerm, []PodAffinityTerm] 
 	return result
 }
 
+//go:wasmimport nodesift:predicate/pod-preferred-affinity@0.2.0 affinity
+func importPodPreferredAffinityAffinity(result unsafe.Pointer)
+
+// PodPreferredAffinityAffinity: `affinity` of pod-preferred-affinity.
+// Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points of each matching pod.
+func PodPreferredAffinityAffinity() []Tuple2[int32, PodAffinityTerm] {
+	importPodPreferredAffinityAffinity(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadList(p, 0, 76, loadTuple2OfInt32PodAffinityTerm)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/pod-preferred-affinity@0.2.0 anti-affinity
+func importPodPreferredAffinityAntiAffinity(result unsafe.Pointer)
+
+// PodPreferredAffinityAntiAffinity: `anti-affinity` of pod-preferred-affinity.
+// Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+// points that each matching pod takes away, as a positive number.
+func PodPreferredAffinityAntiAffinity() []Tuple2[int32, PodAffinityTerm] {
+	importPodPreferredAffinityAntiAffinity(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadList(p, 0, 76, loadTuple2OfInt32PodAffinityTerm)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/pod-features@0.2.0 required
 func importPodFeaturesRequired(result unsafe.Pointer)
 
@@ -1212,6 +1240,63 @@ func importClusterAffinityAntiAffinityTerms(a0 string, result unsafe.Pointer)
 // cluster.
 func ClusterAffinityAntiAffinityTerms(topologyKey string) []uint32 {
 	importClusterAffinityAntiAffinityTerms(topologyKey, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint32](p, 0)
+	runtime.KeepAlive(topologyKey)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/cluster-preferences@0.2.0 topology-keys
+func importClusterPreferencesTopologyKeys(result unsafe.Pointer)
+
+// ClusterPreferencesTopologyKeys: `topology-keys` of cluster-preferences.
+// The topology keys of the matching terms, sorted, without duplicates.
+func ClusterPreferencesTopologyKeys() []string {
+	importClusterPreferencesTopologyKeys(unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadStrings(p, 0)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/cluster-preferences@0.2.0 preferred-terms
+func importClusterPreferencesPreferredTerms(a0 string, result unsafe.Pointer)
+
+// ClusterPreferencesPreferredTerms: `preferred-terms` of cluster-preferences.
+// The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+// have; one entry per row of the cluster.
+func ClusterPreferencesPreferredTerms(topologyKey string) []uint32 {
+	importClusterPreferencesPreferredTerms(topologyKey, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint32](p, 0)
+	runtime.KeepAlive(topologyKey)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/cluster-preferences@0.2.0 weights
+func importClusterPreferencesWeights(a0 string, result unsafe.Pointer)
+
+// ClusterPreferencesWeights: `weights` of cluster-preferences.
+// The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster.
+func ClusterPreferencesWeights(topologyKey string) []int64 {
+	importClusterPreferencesWeights(topologyKey, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[int64](p, 0)
+	runtime.KeepAlive(topologyKey)
+	unpin()
+	return result
+}
+
+//go:wasmimport nodesift:predicate/cluster-preferences@0.2.0 required-terms
+func importClusterPreferencesRequiredTerms(a0 string, result unsafe.Pointer)
+
+// ClusterPreferencesRequiredTerms: `required-terms` of cluster-preferences.
+// The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+// of the cluster.
+func ClusterPreferencesRequiredTerms(topologyKey string) []uint32 {
+	importClusterPreferencesRequiredTerms(topologyKey, unsafe.Pointer(&area))
 	p := unsafe.Pointer(&area)
 	result := loadColumn[uint32](p, 0)
 	runtime.KeepAlive(topologyKey)
@@ -2230,6 +2315,11 @@ func loadListOfClusterAttachmentsAttachment(p unsafe.Pointer, at uintptr) []Clus
 func loadTuple3OfStringStringString(p unsafe.Pointer, at uintptr) Tuple3[string, string, string] {
 	p = unsafe.Add(p, at)
 	return Tuple3[string, string, string]{loadString(p, 0), loadString(p, 8), loadString(p, 16)}
+}
+
+func loadTuple2OfInt32PodAffinityTerm(p unsafe.Pointer, at uintptr) Tuple2[int32, PodAffinityTerm] {
+	p = unsafe.Add(p, at)
+	return Tuple2[int32, PodAffinityTerm]{load[int32](p, 0), loadPodAffinityTerm(p, 4)}
 }
 
 func loadListOfNodeTaintsTaint(p unsafe.Pointer, at uintptr) []NodeTaintsTaint {

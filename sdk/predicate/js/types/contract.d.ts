@@ -809,6 +809,22 @@ export interface Contract {
      */
     invalidPreferred(): readonly [readonly PodAffinityTerm[], readonly PodAffinityTerm[]];
   };
+  /**
+   * Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight. An interface of its own,
+   * because the host keeps these terms only where a component imports it. Since 0.2.
+   */
+  'pod-preferred-affinity': {
+    /**
+     * Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+     * points of each matching pod.
+     */
+    affinity(): readonly (readonly [number, PodAffinityTerm])[];
+    /**
+     * Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+     * points that each matching pod takes away, as a positive number.
+     */
+    antiAffinity(): readonly (readonly [number, PodAffinityTerm])[];
+  };
   /** Node features that the pod requires. */
   'pod-features': {
     /**
@@ -1141,6 +1157,26 @@ export interface Contract {
      * cluster.
      */
     antiAffinityTerms(topologyKey: string): readonly number[];
+  };
+  /**
+   * Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+   * An interface of its own, because the host keeps these terms only where a component imports it. Since 0.2.
+   */
+  'cluster-preferences': {
+    /** The topology keys of the matching terms, sorted, without duplicates. */
+    topologyKeys(): readonly string[];
+    /**
+     * The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+     * have; one entry per row of the cluster.
+     */
+    preferredTerms(topologyKey: string): readonly number[];
+    /** The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster. */
+    weights(topologyKey: string): readonly number[];
+    /**
+     * The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+     * of the cluster.
+     */
+    requiredTerms(topologyKey: string): readonly number[];
   };
   /** Disks and claims that the pods on all nodes of the cluster use. */
   'cluster-volume-use': {

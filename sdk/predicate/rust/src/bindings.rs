@@ -3948,6 +3948,956 @@ pub mod nodesift {
                 }
             }
         }
+        /// Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight. An interface of its own,
+        /// because the host keeps these terms only where a component imports it. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod pod_preferred_affinity {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            pub type Term = super::super::super::nodesift::predicate::pod_affinity::Term;
+            #[allow(unused_unsafe, clippy::all)]
+            /// Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+            /// points of each matching pod.
+            #[allow(async_fn_in_trait)]
+            pub fn affinity() -> _rt::Vec<(i32, Term)> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/pod-preferred-affinity@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "affinity"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base78 = l2;
+                    let len78 = l3;
+                    let mut result78 = _rt::Vec::with_capacity(len78);
+                    for i in 0..len78 {
+                        let base = base78
+                            .add(i * (19 * ::core::mem::size_of::<*const u8>()));
+                        let e78 = {
+                            let l4 = *base.add(0).cast::<i32>();
+                            let l5 = i32::from(
+                                *base.add(::core::mem::size_of::<*const u8>()).cast::<u8>(),
+                            );
+                            let l31 = *base
+                                .add(6 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l32 = *base
+                                .add(7 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base36 = l31;
+                            let len36 = l32;
+                            let mut result36 = _rt::Vec::with_capacity(len36);
+                            for i in 0..len36 {
+                                let base = base36
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e36 = {
+                                    let l33 = *base.add(0).cast::<*mut u8>();
+                                    let l34 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len35 = l34;
+                                    let bytes35 = _rt::Vec::from_raw_parts(
+                                        l33.cast(),
+                                        len35,
+                                        len35,
+                                    );
+                                    _rt::string_lift(bytes35)
+                                };
+                                result36.push(e36);
+                            }
+                            _rt::cabi_dealloc(
+                                base36,
+                                len36 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            let l37 = i32::from(
+                                *base
+                                    .add(8 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<u8>(),
+                            );
+                            let l63 = *base
+                                .add(13 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l64 = *base
+                                .add(14 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len65 = l64;
+                            let bytes65 = _rt::Vec::from_raw_parts(
+                                l63.cast(),
+                                len65,
+                                len65,
+                            );
+                            let l66 = *base
+                                .add(15 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l67 = *base
+                                .add(16 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base71 = l66;
+                            let len71 = l67;
+                            let mut result71 = _rt::Vec::with_capacity(len71);
+                            for i in 0..len71 {
+                                let base = base71
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e71 = {
+                                    let l68 = *base.add(0).cast::<*mut u8>();
+                                    let l69 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len70 = l69;
+                                    let bytes70 = _rt::Vec::from_raw_parts(
+                                        l68.cast(),
+                                        len70,
+                                        len70,
+                                    );
+                                    _rt::string_lift(bytes70)
+                                };
+                                result71.push(e71);
+                            }
+                            _rt::cabi_dealloc(
+                                base71,
+                                len71 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            let l72 = *base
+                                .add(17 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l73 = *base
+                                .add(18 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base77 = l72;
+                            let len77 = l73;
+                            let mut result77 = _rt::Vec::with_capacity(len77);
+                            for i in 0..len77 {
+                                let base = base77
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e77 = {
+                                    let l74 = *base.add(0).cast::<*mut u8>();
+                                    let l75 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len76 = l75;
+                                    let bytes76 = _rt::Vec::from_raw_parts(
+                                        l74.cast(),
+                                        len76,
+                                        len76,
+                                    );
+                                    _rt::string_lift(bytes76)
+                                };
+                                result77.push(e77);
+                            }
+                            _rt::cabi_dealloc(
+                                base77,
+                                len77 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            (
+                                l4,
+                                super::super::super::nodesift::predicate::pod_affinity::Term {
+                                    selector: match l5 {
+                                        0 => None,
+                                        1 => {
+                                            let e = {
+                                                let l6 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l7 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base14 = l6;
+                                                let len14 = l7;
+                                                let mut result14 = _rt::Vec::with_capacity(len14);
+                                                for i in 0..len14 {
+                                                    let base = base14
+                                                        .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                                    let e14 = {
+                                                        let l8 = *base.add(0).cast::<*mut u8>();
+                                                        let l9 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len10 = l9;
+                                                        let bytes10 = _rt::Vec::from_raw_parts(
+                                                            l8.cast(),
+                                                            len10,
+                                                            len10,
+                                                        );
+                                                        let l11 = *base
+                                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l12 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len13 = l12;
+                                                        let bytes13 = _rt::Vec::from_raw_parts(
+                                                            l11.cast(),
+                                                            len13,
+                                                            len13,
+                                                        );
+                                                        (_rt::string_lift(bytes10), _rt::string_lift(bytes13))
+                                                    };
+                                                    result14.push(e14);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base14,
+                                                    len14 * (4 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                let l15 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l16 = *base
+                                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base30 = l15;
+                                                let len30 = l16;
+                                                let mut result30 = _rt::Vec::with_capacity(len30);
+                                                for i in 0..len30 {
+                                                    let base = base30
+                                                        .add(i * (7 * ::core::mem::size_of::<*const u8>()));
+                                                    let e30 = {
+                                                        let l17 = *base.add(0).cast::<*mut u8>();
+                                                        let l18 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len19 = l18;
+                                                        let bytes19 = _rt::Vec::from_raw_parts(
+                                                            l17.cast(),
+                                                            len19,
+                                                            len19,
+                                                        );
+                                                        let l20 = i32::from(
+                                                            *base
+                                                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                                                .cast::<u8>(),
+                                                        );
+                                                        let l21 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l22 = *base
+                                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let base26 = l21;
+                                                        let len26 = l22;
+                                                        let mut result26 = _rt::Vec::with_capacity(len26);
+                                                        for i in 0..len26 {
+                                                            let base = base26
+                                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                            let e26 = {
+                                                                let l23 = *base.add(0).cast::<*mut u8>();
+                                                                let l24 = *base
+                                                                    .add(::core::mem::size_of::<*const u8>())
+                                                                    .cast::<usize>();
+                                                                let len25 = l24;
+                                                                let bytes25 = _rt::Vec::from_raw_parts(
+                                                                    l23.cast(),
+                                                                    len25,
+                                                                    len25,
+                                                                );
+                                                                _rt::string_lift(bytes25)
+                                                            };
+                                                            result26.push(e26);
+                                                        }
+                                                        _rt::cabi_dealloc(
+                                                            base26,
+                                                            len26 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                            ::core::mem::size_of::<*const u8>(),
+                                                        );
+                                                        let l27 = *base
+                                                            .add(5 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l28 = *base
+                                                            .add(6 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len29 = l28;
+                                                        let bytes29 = _rt::Vec::from_raw_parts(
+                                                            l27.cast(),
+                                                            len29,
+                                                            len29,
+                                                        );
+                                                        super::super::super::nodesift::predicate::selectors::Requirement {
+                                                            key: _rt::string_lift(bytes19),
+                                                            operator: super::super::super::nodesift::predicate::selectors::Operator::_lift(
+                                                                l20 as u8,
+                                                            ),
+                                                            values: result26,
+                                                            operator_text: _rt::string_lift(bytes29),
+                                                        }
+                                                    };
+                                                    result30.push(e30);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base30,
+                                                    len30 * (7 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                super::super::super::nodesift::predicate::selectors::LabelSelector {
+                                                    match_labels: result14,
+                                                    match_expressions: result30,
+                                                }
+                                            };
+                                            Some(e)
+                                        }
+                                        _ => _rt::invalid_enum_discriminant(),
+                                    },
+                                    namespaces: result36,
+                                    namespace_selector: match l37 {
+                                        0 => None,
+                                        1 => {
+                                            let e = {
+                                                let l38 = *base
+                                                    .add(9 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l39 = *base
+                                                    .add(10 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base46 = l38;
+                                                let len46 = l39;
+                                                let mut result46 = _rt::Vec::with_capacity(len46);
+                                                for i in 0..len46 {
+                                                    let base = base46
+                                                        .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                                    let e46 = {
+                                                        let l40 = *base.add(0).cast::<*mut u8>();
+                                                        let l41 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len42 = l41;
+                                                        let bytes42 = _rt::Vec::from_raw_parts(
+                                                            l40.cast(),
+                                                            len42,
+                                                            len42,
+                                                        );
+                                                        let l43 = *base
+                                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l44 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len45 = l44;
+                                                        let bytes45 = _rt::Vec::from_raw_parts(
+                                                            l43.cast(),
+                                                            len45,
+                                                            len45,
+                                                        );
+                                                        (_rt::string_lift(bytes42), _rt::string_lift(bytes45))
+                                                    };
+                                                    result46.push(e46);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base46,
+                                                    len46 * (4 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                let l47 = *base
+                                                    .add(11 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l48 = *base
+                                                    .add(12 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base62 = l47;
+                                                let len62 = l48;
+                                                let mut result62 = _rt::Vec::with_capacity(len62);
+                                                for i in 0..len62 {
+                                                    let base = base62
+                                                        .add(i * (7 * ::core::mem::size_of::<*const u8>()));
+                                                    let e62 = {
+                                                        let l49 = *base.add(0).cast::<*mut u8>();
+                                                        let l50 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len51 = l50;
+                                                        let bytes51 = _rt::Vec::from_raw_parts(
+                                                            l49.cast(),
+                                                            len51,
+                                                            len51,
+                                                        );
+                                                        let l52 = i32::from(
+                                                            *base
+                                                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                                                .cast::<u8>(),
+                                                        );
+                                                        let l53 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l54 = *base
+                                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let base58 = l53;
+                                                        let len58 = l54;
+                                                        let mut result58 = _rt::Vec::with_capacity(len58);
+                                                        for i in 0..len58 {
+                                                            let base = base58
+                                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                            let e58 = {
+                                                                let l55 = *base.add(0).cast::<*mut u8>();
+                                                                let l56 = *base
+                                                                    .add(::core::mem::size_of::<*const u8>())
+                                                                    .cast::<usize>();
+                                                                let len57 = l56;
+                                                                let bytes57 = _rt::Vec::from_raw_parts(
+                                                                    l55.cast(),
+                                                                    len57,
+                                                                    len57,
+                                                                );
+                                                                _rt::string_lift(bytes57)
+                                                            };
+                                                            result58.push(e58);
+                                                        }
+                                                        _rt::cabi_dealloc(
+                                                            base58,
+                                                            len58 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                            ::core::mem::size_of::<*const u8>(),
+                                                        );
+                                                        let l59 = *base
+                                                            .add(5 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l60 = *base
+                                                            .add(6 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len61 = l60;
+                                                        let bytes61 = _rt::Vec::from_raw_parts(
+                                                            l59.cast(),
+                                                            len61,
+                                                            len61,
+                                                        );
+                                                        super::super::super::nodesift::predicate::selectors::Requirement {
+                                                            key: _rt::string_lift(bytes51),
+                                                            operator: super::super::super::nodesift::predicate::selectors::Operator::_lift(
+                                                                l52 as u8,
+                                                            ),
+                                                            values: result58,
+                                                            operator_text: _rt::string_lift(bytes61),
+                                                        }
+                                                    };
+                                                    result62.push(e62);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base62,
+                                                    len62 * (7 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                super::super::super::nodesift::predicate::selectors::LabelSelector {
+                                                    match_labels: result46,
+                                                    match_expressions: result62,
+                                                }
+                                            };
+                                            Some(e)
+                                        }
+                                        _ => _rt::invalid_enum_discriminant(),
+                                    },
+                                    topology_key: _rt::string_lift(bytes65),
+                                    match_label_keys: result71,
+                                    mismatch_label_keys: result77,
+                                },
+                            )
+                        };
+                        result78.push(e78);
+                    }
+                    _rt::cabi_dealloc(
+                        base78,
+                        len78 * (19 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result79 = result78;
+                    result79
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+            /// points that each matching pod takes away, as a positive number.
+            #[allow(async_fn_in_trait)]
+            pub fn anti_affinity() -> _rt::Vec<(i32, Term)> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/pod-preferred-affinity@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "anti-affinity"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base78 = l2;
+                    let len78 = l3;
+                    let mut result78 = _rt::Vec::with_capacity(len78);
+                    for i in 0..len78 {
+                        let base = base78
+                            .add(i * (19 * ::core::mem::size_of::<*const u8>()));
+                        let e78 = {
+                            let l4 = *base.add(0).cast::<i32>();
+                            let l5 = i32::from(
+                                *base.add(::core::mem::size_of::<*const u8>()).cast::<u8>(),
+                            );
+                            let l31 = *base
+                                .add(6 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l32 = *base
+                                .add(7 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base36 = l31;
+                            let len36 = l32;
+                            let mut result36 = _rt::Vec::with_capacity(len36);
+                            for i in 0..len36 {
+                                let base = base36
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e36 = {
+                                    let l33 = *base.add(0).cast::<*mut u8>();
+                                    let l34 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len35 = l34;
+                                    let bytes35 = _rt::Vec::from_raw_parts(
+                                        l33.cast(),
+                                        len35,
+                                        len35,
+                                    );
+                                    _rt::string_lift(bytes35)
+                                };
+                                result36.push(e36);
+                            }
+                            _rt::cabi_dealloc(
+                                base36,
+                                len36 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            let l37 = i32::from(
+                                *base
+                                    .add(8 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<u8>(),
+                            );
+                            let l63 = *base
+                                .add(13 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l64 = *base
+                                .add(14 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len65 = l64;
+                            let bytes65 = _rt::Vec::from_raw_parts(
+                                l63.cast(),
+                                len65,
+                                len65,
+                            );
+                            let l66 = *base
+                                .add(15 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l67 = *base
+                                .add(16 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base71 = l66;
+                            let len71 = l67;
+                            let mut result71 = _rt::Vec::with_capacity(len71);
+                            for i in 0..len71 {
+                                let base = base71
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e71 = {
+                                    let l68 = *base.add(0).cast::<*mut u8>();
+                                    let l69 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len70 = l69;
+                                    let bytes70 = _rt::Vec::from_raw_parts(
+                                        l68.cast(),
+                                        len70,
+                                        len70,
+                                    );
+                                    _rt::string_lift(bytes70)
+                                };
+                                result71.push(e71);
+                            }
+                            _rt::cabi_dealloc(
+                                base71,
+                                len71 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            let l72 = *base
+                                .add(17 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l73 = *base
+                                .add(18 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let base77 = l72;
+                            let len77 = l73;
+                            let mut result77 = _rt::Vec::with_capacity(len77);
+                            for i in 0..len77 {
+                                let base = base77
+                                    .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                let e77 = {
+                                    let l74 = *base.add(0).cast::<*mut u8>();
+                                    let l75 = *base
+                                        .add(::core::mem::size_of::<*const u8>())
+                                        .cast::<usize>();
+                                    let len76 = l75;
+                                    let bytes76 = _rt::Vec::from_raw_parts(
+                                        l74.cast(),
+                                        len76,
+                                        len76,
+                                    );
+                                    _rt::string_lift(bytes76)
+                                };
+                                result77.push(e77);
+                            }
+                            _rt::cabi_dealloc(
+                                base77,
+                                len77 * (2 * ::core::mem::size_of::<*const u8>()),
+                                ::core::mem::size_of::<*const u8>(),
+                            );
+                            (
+                                l4,
+                                super::super::super::nodesift::predicate::pod_affinity::Term {
+                                    selector: match l5 {
+                                        0 => None,
+                                        1 => {
+                                            let e = {
+                                                let l6 = *base
+                                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l7 = *base
+                                                    .add(3 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base14 = l6;
+                                                let len14 = l7;
+                                                let mut result14 = _rt::Vec::with_capacity(len14);
+                                                for i in 0..len14 {
+                                                    let base = base14
+                                                        .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                                    let e14 = {
+                                                        let l8 = *base.add(0).cast::<*mut u8>();
+                                                        let l9 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len10 = l9;
+                                                        let bytes10 = _rt::Vec::from_raw_parts(
+                                                            l8.cast(),
+                                                            len10,
+                                                            len10,
+                                                        );
+                                                        let l11 = *base
+                                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l12 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len13 = l12;
+                                                        let bytes13 = _rt::Vec::from_raw_parts(
+                                                            l11.cast(),
+                                                            len13,
+                                                            len13,
+                                                        );
+                                                        (_rt::string_lift(bytes10), _rt::string_lift(bytes13))
+                                                    };
+                                                    result14.push(e14);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base14,
+                                                    len14 * (4 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                let l15 = *base
+                                                    .add(4 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l16 = *base
+                                                    .add(5 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base30 = l15;
+                                                let len30 = l16;
+                                                let mut result30 = _rt::Vec::with_capacity(len30);
+                                                for i in 0..len30 {
+                                                    let base = base30
+                                                        .add(i * (7 * ::core::mem::size_of::<*const u8>()));
+                                                    let e30 = {
+                                                        let l17 = *base.add(0).cast::<*mut u8>();
+                                                        let l18 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len19 = l18;
+                                                        let bytes19 = _rt::Vec::from_raw_parts(
+                                                            l17.cast(),
+                                                            len19,
+                                                            len19,
+                                                        );
+                                                        let l20 = i32::from(
+                                                            *base
+                                                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                                                .cast::<u8>(),
+                                                        );
+                                                        let l21 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l22 = *base
+                                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let base26 = l21;
+                                                        let len26 = l22;
+                                                        let mut result26 = _rt::Vec::with_capacity(len26);
+                                                        for i in 0..len26 {
+                                                            let base = base26
+                                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                            let e26 = {
+                                                                let l23 = *base.add(0).cast::<*mut u8>();
+                                                                let l24 = *base
+                                                                    .add(::core::mem::size_of::<*const u8>())
+                                                                    .cast::<usize>();
+                                                                let len25 = l24;
+                                                                let bytes25 = _rt::Vec::from_raw_parts(
+                                                                    l23.cast(),
+                                                                    len25,
+                                                                    len25,
+                                                                );
+                                                                _rt::string_lift(bytes25)
+                                                            };
+                                                            result26.push(e26);
+                                                        }
+                                                        _rt::cabi_dealloc(
+                                                            base26,
+                                                            len26 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                            ::core::mem::size_of::<*const u8>(),
+                                                        );
+                                                        let l27 = *base
+                                                            .add(5 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l28 = *base
+                                                            .add(6 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len29 = l28;
+                                                        let bytes29 = _rt::Vec::from_raw_parts(
+                                                            l27.cast(),
+                                                            len29,
+                                                            len29,
+                                                        );
+                                                        super::super::super::nodesift::predicate::selectors::Requirement {
+                                                            key: _rt::string_lift(bytes19),
+                                                            operator: super::super::super::nodesift::predicate::selectors::Operator::_lift(
+                                                                l20 as u8,
+                                                            ),
+                                                            values: result26,
+                                                            operator_text: _rt::string_lift(bytes29),
+                                                        }
+                                                    };
+                                                    result30.push(e30);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base30,
+                                                    len30 * (7 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                super::super::super::nodesift::predicate::selectors::LabelSelector {
+                                                    match_labels: result14,
+                                                    match_expressions: result30,
+                                                }
+                                            };
+                                            Some(e)
+                                        }
+                                        _ => _rt::invalid_enum_discriminant(),
+                                    },
+                                    namespaces: result36,
+                                    namespace_selector: match l37 {
+                                        0 => None,
+                                        1 => {
+                                            let e = {
+                                                let l38 = *base
+                                                    .add(9 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l39 = *base
+                                                    .add(10 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base46 = l38;
+                                                let len46 = l39;
+                                                let mut result46 = _rt::Vec::with_capacity(len46);
+                                                for i in 0..len46 {
+                                                    let base = base46
+                                                        .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                                                    let e46 = {
+                                                        let l40 = *base.add(0).cast::<*mut u8>();
+                                                        let l41 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len42 = l41;
+                                                        let bytes42 = _rt::Vec::from_raw_parts(
+                                                            l40.cast(),
+                                                            len42,
+                                                            len42,
+                                                        );
+                                                        let l43 = *base
+                                                            .add(2 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l44 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len45 = l44;
+                                                        let bytes45 = _rt::Vec::from_raw_parts(
+                                                            l43.cast(),
+                                                            len45,
+                                                            len45,
+                                                        );
+                                                        (_rt::string_lift(bytes42), _rt::string_lift(bytes45))
+                                                    };
+                                                    result46.push(e46);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base46,
+                                                    len46 * (4 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                let l47 = *base
+                                                    .add(11 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<*mut u8>();
+                                                let l48 = *base
+                                                    .add(12 * ::core::mem::size_of::<*const u8>())
+                                                    .cast::<usize>();
+                                                let base62 = l47;
+                                                let len62 = l48;
+                                                let mut result62 = _rt::Vec::with_capacity(len62);
+                                                for i in 0..len62 {
+                                                    let base = base62
+                                                        .add(i * (7 * ::core::mem::size_of::<*const u8>()));
+                                                    let e62 = {
+                                                        let l49 = *base.add(0).cast::<*mut u8>();
+                                                        let l50 = *base
+                                                            .add(::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len51 = l50;
+                                                        let bytes51 = _rt::Vec::from_raw_parts(
+                                                            l49.cast(),
+                                                            len51,
+                                                            len51,
+                                                        );
+                                                        let l52 = i32::from(
+                                                            *base
+                                                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                                                .cast::<u8>(),
+                                                        );
+                                                        let l53 = *base
+                                                            .add(3 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l54 = *base
+                                                            .add(4 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let base58 = l53;
+                                                        let len58 = l54;
+                                                        let mut result58 = _rt::Vec::with_capacity(len58);
+                                                        for i in 0..len58 {
+                                                            let base = base58
+                                                                .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                                                            let e58 = {
+                                                                let l55 = *base.add(0).cast::<*mut u8>();
+                                                                let l56 = *base
+                                                                    .add(::core::mem::size_of::<*const u8>())
+                                                                    .cast::<usize>();
+                                                                let len57 = l56;
+                                                                let bytes57 = _rt::Vec::from_raw_parts(
+                                                                    l55.cast(),
+                                                                    len57,
+                                                                    len57,
+                                                                );
+                                                                _rt::string_lift(bytes57)
+                                                            };
+                                                            result58.push(e58);
+                                                        }
+                                                        _rt::cabi_dealloc(
+                                                            base58,
+                                                            len58 * (2 * ::core::mem::size_of::<*const u8>()),
+                                                            ::core::mem::size_of::<*const u8>(),
+                                                        );
+                                                        let l59 = *base
+                                                            .add(5 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<*mut u8>();
+                                                        let l60 = *base
+                                                            .add(6 * ::core::mem::size_of::<*const u8>())
+                                                            .cast::<usize>();
+                                                        let len61 = l60;
+                                                        let bytes61 = _rt::Vec::from_raw_parts(
+                                                            l59.cast(),
+                                                            len61,
+                                                            len61,
+                                                        );
+                                                        super::super::super::nodesift::predicate::selectors::Requirement {
+                                                            key: _rt::string_lift(bytes51),
+                                                            operator: super::super::super::nodesift::predicate::selectors::Operator::_lift(
+                                                                l52 as u8,
+                                                            ),
+                                                            values: result58,
+                                                            operator_text: _rt::string_lift(bytes61),
+                                                        }
+                                                    };
+                                                    result62.push(e62);
+                                                }
+                                                _rt::cabi_dealloc(
+                                                    base62,
+                                                    len62 * (7 * ::core::mem::size_of::<*const u8>()),
+                                                    ::core::mem::size_of::<*const u8>(),
+                                                );
+                                                super::super::super::nodesift::predicate::selectors::LabelSelector {
+                                                    match_labels: result46,
+                                                    match_expressions: result62,
+                                                }
+                                            };
+                                            Some(e)
+                                        }
+                                        _ => _rt::invalid_enum_discriminant(),
+                                    },
+                                    topology_key: _rt::string_lift(bytes65),
+                                    match_label_keys: result71,
+                                    mismatch_label_keys: result77,
+                                },
+                            )
+                        };
+                        result78.push(e78);
+                    }
+                    _rt::cabi_dealloc(
+                        base78,
+                        len78 * (19 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result79 = result78;
+                    result79
+                }
+            }
+        }
         /// Node features that the pod requires.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod pod_features {
@@ -10435,6 +11385,209 @@ pub mod nodesift {
                 }
             }
         }
+        /// Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+        /// An interface of its own, because the host keeps these terms only where a component imports it. Since 0.2.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod cluster_preferences {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            #[allow(unused_unsafe, clippy::all)]
+            /// The topology keys of the matching terms, sorted, without duplicates.
+            #[allow(async_fn_in_trait)]
+            pub fn topology_keys() -> _rt::Vec<_rt::String> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let ptr0 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/cluster-preferences@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "topology-keys"]
+                        fn wit_import1(_: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0);
+                    let l2 = *ptr0.add(0).cast::<*mut u8>();
+                    let l3 = *ptr0
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base7 = l2;
+                    let len7 = l3;
+                    let mut result7 = _rt::Vec::with_capacity(len7);
+                    for i in 0..len7 {
+                        let base = base7
+                            .add(i * (2 * ::core::mem::size_of::<*const u8>()));
+                        let e7 = {
+                            let l4 = *base.add(0).cast::<*mut u8>();
+                            let l5 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len6 = l5;
+                            let bytes6 = _rt::Vec::from_raw_parts(l4.cast(), len6, len6);
+                            _rt::string_lift(bytes6)
+                        };
+                        result7.push(e7);
+                    }
+                    _rt::cabi_dealloc(
+                        base7,
+                        len7 * (2 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result8 = result7;
+                    result8
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+            /// have; one entry per row of the cluster.
+            #[allow(async_fn_in_trait)]
+            pub fn preferred_terms(topology_key: &str) -> _rt::Vec<u32> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = topology_key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/cluster-preferences@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "preferred-terms"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = *ptr1.add(0).cast::<*mut u8>();
+                    let l4 = *ptr1
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let len5 = l4;
+                    let result6 = <_ as From<
+                        _rt::Vec<_>,
+                    >>::from(_rt::Vec::from_raw_parts(l3.cast(), len5, len5));
+                    result6
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster.
+            #[allow(async_fn_in_trait)]
+            pub fn weights(topology_key: &str) -> _rt::Vec<i64> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = topology_key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/cluster-preferences@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "weights"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = *ptr1.add(0).cast::<*mut u8>();
+                    let l4 = *ptr1
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let len5 = l4;
+                    let result6 = <_ as From<
+                        _rt::Vec<_>,
+                    >>::from(_rt::Vec::from_raw_parts(l3.cast(), len5, len5));
+                    result6
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+            /// of the cluster.
+            #[allow(async_fn_in_trait)]
+            pub fn required_terms(topology_key: &str) -> _rt::Vec<u32> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = topology_key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(
+                        wasm_import_module = "nodesift:predicate/cluster-preferences@0.2.0"
+                    )]
+                    unsafe extern "C" {
+                        #[link_name = "required-terms"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = *ptr1.add(0).cast::<*mut u8>();
+                    let l4 = *ptr1
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let len5 = l4;
+                    let result6 = <_ as From<
+                        _rt::Vec<_>,
+                    >>::from(_rt::Vec::from_raw_parts(l3.cast(), len5, len5));
+                    result6
+                }
+            }
+        }
         /// Disks and claims that the pods on all nodes of the cluster use.
         #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
         pub mod cluster_volume_use {
@@ -14926,9 +16079,9 @@ macro_rules! __export_guest_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:nodesift:predicate@0.2.0:guest:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 9587] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 9883] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xf7I\x01A\x02\x01A`\x01\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\x9fL\x01A\x02\x01Ae\x01\
 B\x05\x01@\0\0s\x04\0\x09namespace\x01\0\x01ks\x01@\x01\x03keys\0\x01\x04\0\x05l\
 abel\x01\x02\x03\0#nodesift:predicate/pod-labels@0.2.0\x05\0\x01B\x03\x01ks\x01@\
 \x01\x03keys\0\0\x04\0\x0aannotation\x01\x01\x03\0(nodesift:predicate/pod-annota\
@@ -14968,171 +16121,178 @@ ps\x01r\x06\x08selector\x02\x0anamespaces\x03\x12namespace-selector\x02\x0ctopol
 ogy-keys\x10match-label-keys\x03\x13mismatch-label-keys\x03\x04\0\x04term\x03\0\x04\
 \x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\x07\x04\0\x0danti-affinity\x01\x07\x01\
 o\x02\x06\x06\x01@\0\0\x08\x04\0\x11invalid-preferred\x01\x09\x03\0%nodesift:pre\
-dicate/pod-affinity@0.2.0\x05\x0b\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\
-\x01\x03\0%nodesift:predicate/pod-features@0.2.0\x05\x0c\x01B\x0f\x01m\x04\x13gc\
-e-persistent-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\
-\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04\
-disk\x03\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01\
-q\x02\x04disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01\
-@\0\0\x09\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\
-\x03\0$nodesift:predicate/pod-volumes@0.2.0\x05\x0d\x01B\x03\x01ks\x01@\x01\x03k\
-eys\0\0\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\
-\x0e\x01B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0eprio\
-rity-class\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\
-\x01@\0\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\
-\x05\x01@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec\
-@0.2.0\x05\x0f\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owne\
-r\x03\0\0\x01k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\
-\0\x0econtroller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x10\x01\
-B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\
-\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08\
-obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05cl\
-ass\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atolera\
-tion\x03\0\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-na\
-mes\x0eis-alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cad\
-min-access\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\
-\x01r\x02\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05ma\
-tch\x01s\0\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01\
-r\x02\x08requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\
-\x01r\x02\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p\
-}\x01q\x02\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\
-\x01r\x03\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\
-\"\x01r\x02\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\
-\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextend\
-ed-claim\x03\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resourc\
-e\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0\
--\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\
-\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05\
-claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x11\
-\x01B\x06\x01ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\
-\0\x03row\x01\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x12\x01B\x10\x01\
-py\x01@\x01\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\
-\x02\x04\0\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\
-\x01px\x01@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06valu\
-es\x04\0y\x04\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\
-\x03\0$nodesift:predicate/node-labels@0.2.0\x05\x13\x01B\x10\x01py\x01@\x01\x03k\
-eys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04c\
-ode\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\
-\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\
-\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesif\
-t:predicate/node-annotations@0.2.0\x05\x14\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\
-\x02\x01\x15\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\
-\0\x05taint\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\
-\x01p\x06\x01@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\
-\x0a\x01@\0\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\
-\x0b\x03\0$nodesift:predicate/node-taints@0.2.0\x05\x16\x01B\x0f\x01px\x01@\x01\x08\
-resources\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07f\
-oreign\x01\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cf\
-oreign-pods\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\
-\x08resources\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06\
-amountx\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resourc\
-es@0.2.0\x05\x17\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\
-\0\"nodesift:predicate/node-sums@0.2.0\x05\x18\x01B\x03\x01px\x01@\x01\x08resour\
-ces\0\0\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-reques\
-ts@0.2.0\x05\x19\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\
-\0#nodesift:predicate/node-ports@0.2.0\x05\x1a\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\
-\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift\
-:predicate/node-features@0.2.0\x05\x1b\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\
-\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1c\x01B\x0b\
-\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08o\
-s-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\
-\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05fie\
-ld\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\
-\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1d\x01B\x03\
-\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/\
-node-images@0.2.0\x05\x1e\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\
-\0!nodesift:predicate/node-age@0.2.0\x05\x1f\x02\x03\0\x0f\x06amount\x02\x03\0\x0f\
-\x0anano-units\x01B0\x02\x03\x02\x01\x20\x04\0\x06amount\x03\0\0\x02\x03\x02\x01\
-!\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0a\
-attributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05\
-error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invali\
-d\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08\
-countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07cou\
-nter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\
-\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01\
-k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\
-\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bv\
-alid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\
-\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0a\
-capacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05value\
-s\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\
-\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0c\
-device-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05k\
-inds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\
-\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05\"\x01\
-B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\
-\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\
-\x0aunsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05#\x02\x03\0\
-\x07\x0brequirement\x01B\x10\x02\x03\x02\x01$\x04\0\x0brequirement\x03\0\0\x01ps\
-\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0cr\
-equirements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selec\
-tors\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selector\
-s\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08\
-resources\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:pre\
-dicate/cluster-pods@0.2.0\x05%\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\
-\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-control\
-lers@0.2.0\x05&\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesi\
-ft:predicate/cluster-candidates@0.2.0\x05'\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dto\
-pology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity\
--terms\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05(\x02\x03\0\x0b\
-\x09disk-kind\x01B\x0a\x02\x03\x02\x01)\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x03\
-\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09disk-user\x03\0\x03\x01p\x04\x01\
-@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-users\x01\x06\x01@\x01\x05claims\0y\
-\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:predicate/cluster-volume-use@0.2.0\x05\
-*\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\0\x0aattachment\x03\0\0\x01o\x02ss\
-\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-claim\x01s\0\x0dforeign-claim\x01s\0\x0e\
-untranslatable\x01\x02\0\x04\0\x08obstacle\x03\0\x03\x01r\x04\x03rowy\x09namespa\
-ces\x03pods\x08obstacle\x04\x04\0\x0duncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\
-\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\
-\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\
-\x04\0\x0edriver-missing\x01\x0c\x01px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\
-\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\
-\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09uncounted\x01\x12\x03\0,nodesift:predica\
-te/cluster-attachments@0.2.0\x05+\x02\x03\0\x02\x04term\x01B;\x02\x03\x02\x01,\x04\
-\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\
-\x09immediate\x17wait-for-first-consumer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01\
-ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\x10\x04names\x03uids\x0bvolume-names\x0a\
-class-name\x06\x0caccess-modes\x07\x09requested\x08\x0bvolume-modes\x10attribute\
-s-classs\x08selector\x09\x0ebind-completed\x7f\x0dselected-node\x06\x05phases\x08\
-deleting\x7f\x0econtroller-uid\x06\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05\
-claim\x03\0\x0c\x01p\x01\x01k\x0e\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04\
-names\x0aclass-names\x0caccess-modes\x07\x08capacityx\x0bvolume-modes\x10attribu\
-tes-classs\x06labels\x0b\x0anode-terms\x0f\x09claim-ref\x11\x05phases\x08deletin\
-g\x7f\x0ein-tree-plugins\x06drivers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\
-\x05\x01o\x02s\x07\x01p\x16\x01p\x17\x01r\x04\x04names\x0bprovisioners\x0cbindin\
-g-mode\x15\x12allowed-topologies\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\
-\x14maximum-volume-bytes\x08\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01\
-r\x02\x04highx\x03loww\x04\0\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09reques\
-ted\x1e\x0acapacities\x1f\x04\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04na\
-mes\0\"\x04\0\x0bclaim-named\x01#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-\
-named\x01%\x01p\x14\x01@\x01\x05claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\
-\x05claims\0(\x04\0\x0fexact-sizes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0b\
-class-named\x01+\x01@\0\0\x06\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\
-\x04\0\x17driver-reports-capacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\
-\x0acapacities\x01/\x01p}\x01@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(no\
-desift:predicate/cluster-storage@0.2.0\x05-\x01B\x02\x01@\x01\x05images\0x\x04\0\
-\x04size\x01\0\x03\0'nodesift:predicate/cluster-images@0.2.0\x05.\x01B\x02\x01@\x01\
-\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x05/\x01\
-B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nod\
-esift:predicate/config-maps@0.2.0\x050\x01B\x0f\x01m\x03\x0dunschedulable\x1euns\
-chedulable-and-unresolvable\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06s\
-tatus\x01\x07reasons\x02\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\
-\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\
-\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\
-\0\x04\0\x06reject\x01\x08\x03\0!nodesift:predicate/row-sets@0.2.0\x051\x01B\x04\
-\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
-evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0\
-.2.0\x052\x01B\x16\x01r\x03\x04names\x07versions\x07summarys\x04\0\x0adescriptor\
-\x03\0\0\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolvable\x05error\x04\
-\0\x06status\x03\0\x02\x01ps\x01r\x02\x06status\x03\x07reasons\x04\x04\0\x07fail\
-ure\x03\0\x05\x01p{\x01p\x06\x01r\x02\x05codes\x07\x08failures\x08\x04\0\x07outc\
-ome\x03\0\x09\x01py\x01o\x02\x0a\x0b\x01q\x04\x08fits-all\0\0\x09fits-none\x01\x06\
-\0\x06by-row\x01\x0a\0\x05named\x01\x0c\0\x04\0\x07verdict\x03\0\x0d\x01@\0\0\x01\
-\x04\0\x08describe\x01\x0f\x01j\0\x01s\x01@\x01\x04argss\0\x10\x04\0\x09configur\
-e\x01\x11\x01@\x01\x04rowsy\0\x0e\x04\0\x06filter\x01\x12\x04\0\"nodesift:predic\
-ate/predicate@0.2.0\x053\x04\0\x1enodesift:predicate/guest@0.2.0\x04\0\x0b\x0b\x01\
-\0\x05guest\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
-0.254.2\x10wit-bindgen-rust\x060.60.0";
+dicate/pod-affinity@0.2.0\x05\x0b\x02\x03\0\x09\x04term\x01B\x07\x02\x03\x02\x01\
+\x0c\x04\0\x04term\x03\0\0\x01o\x02z\x01\x01p\x02\x01@\0\0\x03\x04\0\x08affinity\
+\x01\x04\x04\0\x0danti-affinity\x01\x04\x03\0/nodesift:predicate/pod-preferred-a\
+ffinity@0.2.0\x05\x0d\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\x01\x03\0%\
+nodesift:predicate/pod-features@0.2.0\x05\x0e\x01B\x0f\x01m\x04\x13gce-persisten\
+t-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\0\0\x01\
+ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04disk\x03\
+\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01q\x02\x04\
+disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01@\0\0\x09\
+\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\x03\0$\
+nodesift:predicate/pod-volumes@0.2.0\x05\x0f\x01B\x03\x01ks\x01@\x01\x03keys\0\0\
+\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\x10\x01\
+B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0epriority-cla\
+ss\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\x01@\0\
+\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\x05\x01\
+@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec@0.2.0\x05\
+\x11\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owner\x03\0\0\x01\
+k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\0\x0econtr\
+oller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x12\x01B;\x01r\x02\
+\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\x05unit\
+sx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08obstacle\
+\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05class\x03\0\
+\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atoleration\x03\0\
+\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-names\x0eis-\
+alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cadmin-access\
+\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\x01r\x02\
+\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05match\x01s\0\
+\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01r\x02\x08\
+requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\x01r\x02\
+\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p}\x01q\x02\
+\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\x01r\x03\
+\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\"\x01r\x02\
+\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\x0chas-r\
+equests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextended-claim\x03\
+\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resource\x03\0*\x01\
+p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0-\x01p\x20\x01\
+j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\x08extended\x01\
+3\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05claimy\05\x04\
+\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x13\x01B\x06\x01\
+ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\0\x03row\x01\
+\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x14\x01B\x10\x01py\x01@\x01\
+\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\
+\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01\
+@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\
+\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0$nodes\
+ift:predicate/node-labels@0.2.0\x05\x15\x01B\x10\x01py\x01@\x01\x03keys\0\0\x04\0\
+\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\x03\x01\
+ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03keys\0\x06\
+\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07rows-in\x01\
+\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesift:predicate/nod\
+e-annotations@0.2.0\x05\x16\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\x02\x01\x17\
+\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\0\x05taint\
+\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\x01p\x06\x01\
+@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\x0a\x01@\0\
+\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\x0b\x03\0$\
+nodesift:predicate/node-taints@0.2.0\x05\x18\x01B\x0f\x01px\x01@\x01\x08resource\
+s\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07foreign\x01\
+\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cforeign-pod\
+s\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\x08resou\
+rces\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06amountx\
+\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resources@0.2.\
+0\x05\x19\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\0\"no\
+desift:predicate/node-sums@0.2.0\x05\x1a\x01B\x03\x01px\x01@\x01\x08resources\0\0\
+\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-requests@0.2.\
+0\x05\x1b\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\0#no\
+desift:predicate/node-ports@0.2.0\x05\x1c\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\x04\
+\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift:pre\
+dicate/node-features@0.2.0\x05\x1d\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\x06\
+column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1e\x01B\x0b\x01\
+m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08os-im\
+age\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\x01\
+py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05field\x01\
+\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\0\x0a\
+dictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1f\x01B\x03\x01\
+p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/node\
+-images@0.2.0\x05\x20\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\0!n\
+odesift:predicate/node-age@0.2.0\x05!\x02\x03\0\x10\x06amount\x02\x03\0\x10\x0an\
+ano-units\x01B0\x02\x03\x02\x01\"\x04\0\x06amount\x03\0\0\x02\x03\x02\x01#\x04\0\
+\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0aattrib\
+utes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05error\
+\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invalid\x04\
+\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08count\
+ersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07counter\x03\
+\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\x10\x01\
+q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01k\x01\x01\
+r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\x01k\x16\
+\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bvalid-rang\
+e\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\x01r\x06\
+\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0acapacit\
+ies\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05values\x06ef\
+fects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\x01p\
+\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0cde\
+vice-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05kin\
+ds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\x07\
+\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05$\x01B\x08\
+\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\x0c\
+unknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\x0a\
+unsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05%\x02\x03\0\x07\
+\x0brequirement\x01B\x10\x02\x03\x02\x01&\x04\0\x0brequirement\x03\0\0\x01ps\x01\
+p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0crequi\
+rements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selectors\
+\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selectors\x07\
+\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08reso\
+urces\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:predica\
+te/cluster-pods@0.2.0\x05'\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\0\x01\
+\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-controllers@0\
+.2.0\x05(\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesift:pre\
+dicate/cluster-candidates@0.2.0\x05)\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dtopology\
+-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity-terms\
+\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05*\x01B\x0a\x01ps\x01\
+@\0\0\0\x04\0\x0dtopology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\
+\0\x0fpreferred-terms\x01\x03\x01px\x01@\x01\x0ctopology-keys\0\x04\x04\0\x07wei\
+ghts\x01\x05\x04\0\x0erequired-terms\x01\x03\x03\0,nodesift:predicate/cluster-pr\
+eferences@0.2.0\x05+\x02\x03\0\x0c\x09disk-kind\x01B\x0a\x02\x03\x02\x01,\x04\0\x09\
+disk-kind\x03\0\0\x01ps\x01r\x03\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09\
+disk-user\x03\0\x03\x01p\x04\x01@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-use\
+rs\x01\x06\x01@\x01\x05claims\0y\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:pre\
+dicate/cluster-volume-use@0.2.0\x05-\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\
+\0\x0aattachment\x03\0\0\x01o\x02ss\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-cla\
+im\x01s\0\x0dforeign-claim\x01s\0\x0euntranslatable\x01\x02\0\x04\0\x08obstacle\x03\
+\0\x03\x01r\x04\x03rowy\x09namespaces\x03pods\x08obstacle\x04\x04\0\x0duncounted\
+-pod\x03\0\x05\x01p\x01\x01j\x01\x07\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\
+\0\x06wanted\x01\x09\x01p}\x01@\0\0\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07lim\
+ited\x01\x0b\x01@\x01\x06drivers\0\x0a\x04\0\x0edriver-missing\x01\x0c\x01px\x01\
+@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\
+\x06volume\x01\0\x0f\x04\0\x09rows-with\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09u\
+ncounted\x01\x12\x03\0,nodesift:predicate/cluster-attachments@0.2.0\x05.\x02\x03\
+\0\x02\x04term\x01B;\x02\x03\x02\x01/\x04\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\
+\0\x0elabel-selector\x03\0\x02\x01m\x02\x09immediate\x17wait-for-first-consumer\x04\
+\0\x0cbinding-mode\x03\0\x04\x01ks\x01ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\
+\x10\x04names\x03uids\x0bvolume-names\x0aclass-name\x06\x0caccess-modes\x07\x09r\
+equested\x08\x0bvolume-modes\x10attributes-classs\x08selector\x09\x0ebind-comple\
+ted\x7f\x0dselected-node\x06\x05phases\x08deleting\x7f\x0econtroller-uid\x06\x0f\
+has-data-source\x7f\x06labels\x0b\x04\0\x05claim\x03\0\x0c\x01p\x01\x01k\x0e\x01\
+o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04names\x0aclass-names\x0caccess-mode\
+s\x07\x08capacityx\x0bvolume-modes\x10attributes-classs\x06labels\x0b\x0anode-te\
+rms\x0f\x09claim-ref\x11\x05phases\x08deleting\x7f\x0ein-tree-plugins\x06drivers\
+\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\x05\x01o\x02s\x07\x01p\x16\x01p\x17\
+\x01r\x04\x04names\x0bprovisioners\x0cbinding-mode\x15\x12allowed-topologies\x18\
+\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\x14maximum-volume-bytes\x08\x0dn\
+ode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01r\x02\x04highx\x03loww\x04\0\x0a\
+exact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09requested\x1e\x0acapacities\x1f\x04\0\x0b\
+exact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04names\0\"\x04\0\x0bclaim-named\x01#\x01\
+k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-named\x01%\x01p\x14\x01@\x01\x05claim\
+s\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\x05claims\0(\x04\0\x0fexact-sizes-\
+for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0bclass-named\x01+\x01@\0\0\x06\x04\
+\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\x04\0\x17driver-reports-capac\
+ity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\x0acapacities\x01/\x01p}\x01@\
+\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(nodesift:predicate/cluster-stora\
+ge@0.2.0\x050\x01B\x02\x01@\x01\x05images\0x\x04\0\x04size\x01\0\x03\0'nodesift:\
+predicate/cluster-images@0.2.0\x051\x01B\x02\x01@\x01\x02atx\0\x7f\x04\0\x06pass\
+ed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x052\x01B\x03\x01ks\x01@\x02\x0a\
+config-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nodesift:predicate/config-m\
+aps@0.2.0\x053\x01B\x0f\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolva\
+ble\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06status\x01\x07reasons\x02\
+\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\x01@\x02\x01ay\x01by\0\
+y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\0y\x04\0\x03not\x01\x07\
+\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\0\x04\0\x06reject\x01\x08\
+\x03\0!nodesift:predicate/row-sets@0.2.0\x054\x01B\x04\x01m\x04\x05debug\x04info\
+\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04texts\x01\0\x04\
+\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0.2.0\x055\x01B\x16\x01r\x03\
+\x04names\x07versions\x07summarys\x04\0\x0adescriptor\x03\0\0\x01m\x03\x0dunsche\
+dulable\x1eunschedulable-and-unresolvable\x05error\x04\0\x06status\x03\0\x02\x01\
+ps\x01r\x02\x06status\x03\x07reasons\x04\x04\0\x07failure\x03\0\x05\x01p{\x01p\x06\
+\x01r\x02\x05codes\x07\x08failures\x08\x04\0\x07outcome\x03\0\x09\x01py\x01o\x02\
+\x0a\x0b\x01q\x04\x08fits-all\0\0\x09fits-none\x01\x06\0\x06by-row\x01\x0a\0\x05\
+named\x01\x0c\0\x04\0\x07verdict\x03\0\x0d\x01@\0\0\x01\x04\0\x08describe\x01\x0f\
+\x01j\0\x01s\x01@\x01\x04argss\0\x10\x04\0\x09configure\x01\x11\x01@\x01\x04rows\
+y\0\x0e\x04\0\x06filter\x01\x12\x04\0\"nodesift:predicate/predicate@0.2.0\x056\x04\
+\0\x1enodesift:predicate/guest@0.2.0\x04\0\x0b\x0b\x01\0\x05guest\x03\0\0\0G\x09\
+producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rus\
+t\x060.60.0";
         };
     };
 }
@@ -15145,8 +16305,8 @@ pub use __export_guest_impl as __export_component;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 9288] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xacG\x01A\x02\x01A^\x01\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 9584] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xd4I\x01A\x02\x01Ac\x01\
 B\x05\x01@\0\0s\x04\0\x09namespace\x01\0\x01ks\x01@\x01\x03keys\0\x01\x04\0\x05l\
 abel\x01\x02\x03\0#nodesift:predicate/pod-labels@0.2.0\x05\0\x01B\x03\x01ks\x01@\
 \x01\x03keys\0\0\x04\0\x0aannotation\x01\x01\x03\0(nodesift:predicate/pod-annota\
@@ -15186,163 +16346,170 @@ ps\x01r\x06\x08selector\x02\x0anamespaces\x03\x12namespace-selector\x02\x0ctopol
 ogy-keys\x10match-label-keys\x03\x13mismatch-label-keys\x03\x04\0\x04term\x03\0\x04\
 \x01p\x05\x01@\0\0\x06\x04\0\x08affinity\x01\x07\x04\0\x0danti-affinity\x01\x07\x01\
 o\x02\x06\x06\x01@\0\0\x08\x04\0\x11invalid-preferred\x01\x09\x03\0%nodesift:pre\
-dicate/pod-affinity@0.2.0\x05\x0b\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\
-\x01\x03\0%nodesift:predicate/pod-features@0.2.0\x05\x0c\x01B\x0f\x01m\x04\x13gc\
-e-persistent-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\
-\0\0\x01ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04\
-disk\x03\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01\
-q\x02\x04disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01\
-@\0\0\x09\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\
-\x03\0$nodesift:predicate/pod-volumes@0.2.0\x05\x0d\x01B\x03\x01ks\x01@\x01\x03k\
-eys\0\0\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\
-\x0e\x01B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0eprio\
-rity-class\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\
-\x01@\0\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\
-\x05\x01@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec\
-@0.2.0\x05\x0f\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owne\
-r\x03\0\0\x01k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\
-\0\x0econtroller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x10\x01\
-B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\
-\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08\
-obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05cl\
-ass\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atolera\
-tion\x03\0\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-na\
-mes\x0eis-alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cad\
-min-access\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\
-\x01r\x02\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05ma\
-tch\x01s\0\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01\
-r\x02\x08requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\
-\x01r\x02\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p\
-}\x01q\x02\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\
-\x01r\x03\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\
-\"\x01r\x02\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\
-\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextend\
-ed-claim\x03\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resourc\
-e\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0\
--\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\
-\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05\
-claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x11\
-\x01B\x06\x01ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\
-\0\x03row\x01\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x12\x01B\x10\x01\
-py\x01@\x01\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\
-\x02\x04\0\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\
-\x01px\x01@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06valu\
-es\x04\0y\x04\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\
-\x03\0$nodesift:predicate/node-labels@0.2.0\x05\x13\x01B\x10\x01py\x01@\x01\x03k\
-eys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04c\
-ode\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\
-\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\
-\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesif\
-t:predicate/node-annotations@0.2.0\x05\x14\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\
-\x02\x01\x15\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\
-\0\x05taint\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\
-\x01p\x06\x01@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\
-\x0a\x01@\0\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\
-\x0b\x03\0$nodesift:predicate/node-taints@0.2.0\x05\x16\x01B\x0f\x01px\x01@\x01\x08\
-resources\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07f\
-oreign\x01\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cf\
-oreign-pods\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\
-\x08resources\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06\
-amountx\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resourc\
-es@0.2.0\x05\x17\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\
-\0\"nodesift:predicate/node-sums@0.2.0\x05\x18\x01B\x03\x01px\x01@\x01\x08resour\
-ces\0\0\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-reques\
-ts@0.2.0\x05\x19\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\
-\0#nodesift:predicate/node-ports@0.2.0\x05\x1a\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\
-\x04\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift\
-:predicate/node-features@0.2.0\x05\x1b\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\
-\x06column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1c\x01B\x0b\
-\x01m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08o\
-s-image\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\
-\x01py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05fie\
-ld\x01\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\
-\0\x0adictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1d\x01B\x03\
-\x01p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/\
-node-images@0.2.0\x05\x1e\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\
-\0!nodesift:predicate/node-age@0.2.0\x05\x1f\x02\x03\0\x0f\x06amount\x02\x03\0\x0f\
-\x0anano-units\x01B0\x02\x03\x02\x01\x20\x04\0\x06amount\x03\0\0\x02\x03\x02\x01\
-!\x04\0\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0a\
-attributes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05\
-error\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invali\
-d\x04\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08\
-countersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07cou\
-nter\x03\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\
-\x10\x01q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01\
-k\x01\x01r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\
-\x01k\x16\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bv\
-alid-range\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\
-\x01r\x06\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0a\
-capacities\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05value\
-s\x06effects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\
-\x01p\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0c\
-device-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05k\
-inds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\
-\x07\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05\"\x01\
-B\x08\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\
-\x0cunknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\
-\x0aunsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05#\x02\x03\0\
-\x07\x0brequirement\x01B\x10\x02\x03\x02\x01$\x04\0\x0brequirement\x03\0\0\x01ps\
-\x01p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0cr\
-equirements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selec\
-tors\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selector\
-s\x07\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08\
-resources\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:pre\
-dicate/cluster-pods@0.2.0\x05%\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\
-\0\x01\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-control\
-lers@0.2.0\x05&\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesi\
-ft:predicate/cluster-candidates@0.2.0\x05'\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dto\
-pology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity\
--terms\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05(\x02\x03\0\x0b\
-\x09disk-kind\x01B\x0a\x02\x03\x02\x01)\x04\0\x09disk-kind\x03\0\0\x01ps\x01r\x03\
-\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09disk-user\x03\0\x03\x01p\x04\x01\
-@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-users\x01\x06\x01@\x01\x05claims\0y\
-\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:predicate/cluster-volume-use@0.2.0\x05\
-*\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\0\x0aattachment\x03\0\0\x01o\x02ss\
-\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-claim\x01s\0\x0dforeign-claim\x01s\0\x0e\
-untranslatable\x01\x02\0\x04\0\x08obstacle\x03\0\x03\x01r\x04\x03rowy\x09namespa\
-ces\x03pods\x08obstacle\x04\x04\0\x0duncounted-pod\x03\0\x05\x01p\x01\x01j\x01\x07\
-\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\0\x06wanted\x01\x09\x01p}\x01@\0\0\
-\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07limited\x01\x0b\x01@\x01\x06drivers\0\x0a\
-\x04\0\x0edriver-missing\x01\x0c\x01px\x01@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\
-\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\x06volume\x01\0\x0f\x04\0\x09rows-with\
-\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09uncounted\x01\x12\x03\0,nodesift:predica\
-te/cluster-attachments@0.2.0\x05+\x02\x03\0\x02\x04term\x01B;\x02\x03\x02\x01,\x04\
-\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\0\x0elabel-selector\x03\0\x02\x01m\x02\
-\x09immediate\x17wait-for-first-consumer\x04\0\x0cbinding-mode\x03\0\x04\x01ks\x01\
-ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\x10\x04names\x03uids\x0bvolume-names\x0a\
-class-name\x06\x0caccess-modes\x07\x09requested\x08\x0bvolume-modes\x10attribute\
-s-classs\x08selector\x09\x0ebind-completed\x7f\x0dselected-node\x06\x05phases\x08\
-deleting\x7f\x0econtroller-uid\x06\x0fhas-data-source\x7f\x06labels\x0b\x04\0\x05\
-claim\x03\0\x0c\x01p\x01\x01k\x0e\x01o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04\
-names\x0aclass-names\x0caccess-modes\x07\x08capacityx\x0bvolume-modes\x10attribu\
-tes-classs\x06labels\x0b\x0anode-terms\x0f\x09claim-ref\x11\x05phases\x08deletin\
-g\x7f\x0ein-tree-plugins\x06drivers\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\
-\x05\x01o\x02s\x07\x01p\x16\x01p\x17\x01r\x04\x04names\x0bprovisioners\x0cbindin\
-g-mode\x15\x12allowed-topologies\x18\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\
-\x14maximum-volume-bytes\x08\x0dnode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01\
-r\x02\x04highx\x03loww\x04\0\x0aexact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09reques\
-ted\x1e\x0acapacities\x1f\x04\0\x0bexact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04na\
-mes\0\"\x04\0\x0bclaim-named\x01#\x01k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-\
-named\x01%\x01p\x14\x01@\x01\x05claims\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\
-\x05claims\0(\x04\0\x0fexact-sizes-for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0b\
-class-named\x01+\x01@\0\0\x06\x04\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\
-\x04\0\x17driver-reports-capacity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\
-\x0acapacities\x01/\x01p}\x01@\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(no\
-desift:predicate/cluster-storage@0.2.0\x05-\x01B\x02\x01@\x01\x05images\0x\x04\0\
-\x04size\x01\0\x03\0'nodesift:predicate/cluster-images@0.2.0\x05.\x01B\x02\x01@\x01\
-\x02atx\0\x7f\x04\0\x06passed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x05/\x01\
-B\x03\x01ks\x01@\x02\x0aconfig-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nod\
-esift:predicate/config-maps@0.2.0\x050\x01B\x0f\x01m\x03\x0dunschedulable\x1euns\
-chedulable-and-unresolvable\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06s\
-tatus\x01\x07reasons\x02\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\
-\x01@\x02\x01ay\x01by\0y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\
-\0y\x04\0\x03not\x01\x07\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\
-\0\x04\0\x06reject\x01\x08\x03\0!nodesift:predicate/row-sets@0.2.0\x051\x01B\x04\
-\x01m\x04\x05debug\x04info\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05l\
-evel\x01\x04texts\x01\0\x04\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0\
-.2.0\x052\x04\0>nodesift:predicate/guest-with-all-of-its-exports-removed@0.2.0\x04\
-\0\x0b+\x01\0%guest-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0c\
-processed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+dicate/pod-affinity@0.2.0\x05\x0b\x02\x03\0\x09\x04term\x01B\x07\x02\x03\x02\x01\
+\x0c\x04\0\x04term\x03\0\0\x01o\x02z\x01\x01p\x02\x01@\0\0\x03\x04\0\x08affinity\
+\x01\x04\x04\0\x0danti-affinity\x01\x04\x03\0/nodesift:predicate/pod-preferred-a\
+ffinity@0.2.0\x05\x0d\x01B\x03\x01ps\x01@\0\0\0\x04\0\x08required\x01\x01\x03\0%\
+nodesift:predicate/pod-features@0.2.0\x05\x0e\x01B\x0f\x01m\x04\x13gce-persisten\
+t-disk\x17aws-elastic-block-store\x05iscsi\x03rbd\x04\0\x09disk-kind\x03\0\0\x01\
+ps\x01r\x04\x04kind\x01\x02ids\x09read-only\x7f\x08monitors\x02\x04\0\x04disk\x03\
+\0\x03\x01r\x02\x04names\x09ephemeral\x7f\x04\0\x09claim-ref\x03\0\x05\x01q\x02\x04\
+disk\x01\x04\0\x05claim\x01\x06\0\x04\0\x06volume\x03\0\x07\x01p\x08\x01@\0\0\x09\
+\x04\0\x07volumes\x01\x0a\x01o\x03sss\x01@\0\0\x0b\x04\0\x05owner\x01\x0c\x03\0$\
+nodesift:predicate/pod-volumes@0.2.0\x05\x0f\x01B\x03\x01ks\x01@\x01\x03keys\0\0\
+\x04\0\x05label\x01\x01\x03\0)nodesift:predicate/namespace-labels@0.2.0\x05\x10\x01\
+B\x0e\x01@\0\0z\x04\0\x08priority\x01\0\x01ks\x01@\0\0\x01\x04\0\x0epriority-cla\
+ss\x01\x02\x04\0\x0fservice-account\x01\x02\x04\0\x0druntime-class\x01\x02\x01@\0\
+\0\x7f\x04\0\x0chost-network\x01\x03\x01ps\x01@\0\0\x04\x04\0\x06images\x01\x05\x01\
+@\0\0s\x04\0\x0escheduler-name\x01\x06\x03\0!nodesift:predicate/pod-spec@0.2.0\x05\
+\x11\x01B\x08\x01r\x03\x0bapi-versions\x04kinds\x04names\x04\0\x05owner\x03\0\0\x01\
+k\x01\x01@\0\0\x02\x04\0\x0acontroller\x01\x03\x01ks\x01@\0\0\x04\x04\0\x0econtr\
+oller-uid\x01\x05\x03\0\"nodesift:predicate/pod-owner@0.2.0\x05\x12\x01B;\x01r\x02\
+\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0anano-units\x01\x05unit\
+sx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\x04\0\x08obstacle\
+\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\0\x05class\x03\0\
+\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0atoleration\x03\0\
+\x0a\x01ks\x01p\x0c\x01p\x0b\x01o\x02s\x03\x01p\x0f\x01r\x09\x08own-names\x0eis-\
+alternative\x7f\x05class\x09\x09selectors\x0d\x04modes\x05countx\x0cadmin-access\
+\x7f\x0btolerations\x0e\x08capacity\x10\x04\0\x05asked\x03\0\x11\x01p\x12\x01r\x02\
+\x04bases\x0calternatives\x13\x04\0\x07request\x03\0\x14\x01q\x03\x05match\x01s\0\
+\x08distinct\x01s\0\x07unknown\0\0\x04\0\x0fconstraint-kind\x03\0\x16\x01r\x02\x08\
+requests\x06\x04kind\x17\x04\0\x0aconstraint\x03\0\x18\x01p\x15\x01p\x19\x01r\x02\
+\x08requests\x1a\x0bconstraints\x1b\x04\0\x0bunallocated\x03\0\x1c\x01p}\x01q\x02\
+\x0bunallocated\x01\x1d\0\x09allocated\x01\x1e\0\x04\0\x05claim\x03\0\x1f\x01r\x03\
+\x03keyy\x08resourcey\x05countx\x04\0\x12container-resource\x03\0!\x01p\"\x01r\x02\
+\x08is-short\x7f\x09resources#\x04\0\x09container\x03\0$\x01p%\x01q\x03\x0chas-r\
+equests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\0\x0eextended-claim\x03\
+\0'\x01k\x09\x01r\x02\x05class)\x03own\x1e\x04\0\x11extended-resource\x03\0*\x01\
+p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-resources\x03\0-\x01p\x20\x01\
+j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01@\0\02\x04\0\x08extended\x01\
+3\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01py\x01@\x01\x05claimy\05\x04\
+\0\x08deriving\x016\x03\0#nodesift:predicate/pod-claims@0.2.0\x05\x13\x01B\x06\x01\
+ps\x01@\0\0\0\x04\0\x05names\x01\x01\x01ky\x01@\x01\x04names\0\x02\x04\0\x03row\x01\
+\x03\x03\0&nodesift:predicate/node-identity@0.2.0\x05\x14\x01B\x10\x01py\x01@\x01\
+\x03keys\0\0\x04\0\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\
+\x04code\x01\x03\x01ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01\
+@\x01\x03keys\0\x06\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\
+\0\x07rows-in\x01\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0$nodes\
+ift:predicate/node-labels@0.2.0\x05\x15\x01B\x10\x01py\x01@\x01\x03keys\0\0\x04\0\
+\x06column\x01\x01\x01ky\x01@\x02\x03keys\x04texts\0\x02\x04\0\x04code\x01\x03\x01\
+ps\x01@\x01\x03keys\0\x04\x04\0\x0adictionary\x01\x05\x01px\x01@\x01\x03keys\0\x06\
+\x04\0\x08integers\x01\x07\x01@\x02\x03keys\x06values\x04\0y\x04\0\x07rows-in\x01\
+\x08\x01@\x01\x03keys\0y\x04\0\x09rows-with\x01\x09\x03\0)nodesift:predicate/nod\
+e-annotations@0.2.0\x05\x16\x02\x03\0\x03\x06effect\x01B\x11\x02\x03\x02\x01\x17\
+\x04\0\x06effect\x03\0\0\x01r\x03\x03keys\x05values\x06effect\x01\x04\0\x05taint\
+\x03\0\x02\x01p}\x01@\0\0\x04\x04\0\x0dunschedulable\x01\x05\x01p\x03\x01p\x06\x01\
+@\0\0\x07\x04\0\x04sets\x01\x08\x01py\x01@\0\0\x09\x04\0\x06column\x01\x0a\x01@\0\
+\0y\x04\0\x12rows-unschedulable\x01\x0b\x04\0\x10rows-untolerated\x01\x0b\x03\0$\
+nodesift:predicate/node-taints@0.2.0\x05\x18\x01B\x0f\x01px\x01@\x01\x08resource\
+s\0\0\x04\0\x0ballocatable\x01\x01\x04\0\x09requested\x01\x01\x04\0\x07foreign\x01\
+\x01\x04\0\x04free\x01\x01\x01@\0\0\0\x04\0\x04pods\x01\x02\x04\0\x0cforeign-pod\
+s\x01\x02\x04\0\x09pod-limit\x01\x02\x04\0\x08pod-room\x01\x02\x01@\x01\x08resou\
+rces\0\x7f\x04\0\x13device-class-serves\x01\x03\x01@\x02\x08resources\x06amountx\
+\0y\x04\0\x0erows-with-free\x01\x04\x03\0'nodesift:predicate/node-resources@0.2.\
+0\x05\x19\x01B\x03\x01px\x01@\x01\x04names\0\0\x04\0\x06column\x01\x01\x03\0\"no\
+desift:predicate/node-sums@0.2.0\x05\x1a\x01B\x03\x01px\x01@\x01\x08resources\0\0\
+\x04\0\x09requested\x01\x01\x03\0/nodesift:predicate/node-non-zero-requests@0.2.\
+0\x05\x1b\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x09conflicts\x01\x02\x03\0#no\
+desift:predicate/node-ports@0.2.0\x05\x1c\x01B\x07\x01ps\x01p\0\x01@\0\0\x01\x04\
+\0\x04sets\x01\x02\x01py\x01@\0\0\x03\x04\0\x06column\x01\x04\x03\0&nodesift:pre\
+dicate/node-features@0.2.0\x05\x1d\x01B\x03\x01p}\x01@\x01\x04types\0\0\x04\0\x06\
+column\x01\x01\x03\0(nodesift:predicate/node-conditions@0.2.0\x05\x1e\x01B\x0b\x01\
+m\x07\x0fkubelet-version\x0ekernel-version\x19container-runtime-version\x08os-im\
+age\x10operating-system\x0carchitecture\x0bprovider-id\x04\0\x05field\x03\0\0\x01\
+py\x01@\x01\x05field\x01\0\x02\x04\0\x06column\x01\x03\x01ky\x01@\x02\x05field\x01\
+\x04texts\0\x04\x04\0\x04code\x01\x05\x01ps\x01@\x01\x05field\x01\0\x06\x04\0\x0a\
+dictionary\x01\x07\x03\0\"nodesift:predicate/node-info@0.2.0\x05\x1f\x01B\x03\x01\
+p}\x01@\x01\x05images\0\0\x04\0\x07present\x01\x01\x03\0$nodesift:predicate/node\
+-images@0.2.0\x05\x20\x01B\x03\x01px\x01@\0\0\0\x04\0\x07created\x01\x01\x03\0!n\
+odesift:predicate/node-age@0.2.0\x05!\x02\x03\0\x10\x06amount\x02\x03\0\x10\x0an\
+ano-units\x01B0\x02\x03\x02\x01\"\x04\0\x06amount\x03\0\0\x02\x03\x02\x01#\x04\0\
+\x0anano-units\x03\0\x02\x01ps\x01p\x04\x01r\x03\x0eselector-lists\x05\x0aattrib\
+utes\x04\x05names\x7f\x04\0\x05query\x03\0\x06\x01q\x02\x05pools\x01y\0\x05error\
+\x01s\0\x04\0\x09situation\x03\0\x08\x01m\x03\x02ok\x0aincomplete\x07invalid\x04\
+\0\x0apool-state\x03\0\x0a\x01r\x04\x06drivery\x05state\x0b\x07devicesy\x08count\
+ersy\x04\0\x04pool\x03\0\x0c\x01r\x02\x05total\x03\x04held\x03\x04\0\x07counter\x03\
+\0\x0e\x01r\x03\x06devicey\x08capacityy\x06amount\x03\x04\0\x04held\x03\0\x10\x01\
+q\x03\x02no\0\0\x03yes\0\0\x05error\x01s\0\x04\0\x06answer\x03\0\x12\x01k\x01\x01\
+r\x03\x03min\x14\x03max\x14\x04step\x14\x04\0\x05range\x03\0\x15\x01p\x01\x01k\x16\
+\x01r\x05\x04names\x05value\x01\x07default\x14\x0cvalid-values\x17\x0bvalid-rang\
+e\x18\x04\0\x08capacity\x03\0\x19\x01p\x13\x01p\x1a\x01o\x02y\x03\x01p\x1d\x01r\x06\
+\x07matches\x1b\x07reaches\x13\x06taintsy\x14multiple-allocations\x7f\x0acapacit\
+ies\x1c\x08consumes\x1e\x04\0\x04kind\x03\0\x1f\x01r\x03\x03keys\x05values\x06ef\
+fects\x04\0\x05taint\x03\0!\x01py\x01p\x09\x01p\x0d\x01p\x0f\x01p}\x01p\x11\x01p\
+\x20\x01p\"\x01p*\x01r\x0d\x05codes#\x0asituations$\x05pools%\x08counters&\x0cde\
+vice-kinds#\x06in-use'\x04held(\x06values#\x0apool-names\x04\x05names\x04\x05kin\
+ds)\x07drivers\x04\x06taints+\x04\0\x0edevice-columns\x03\0,\x01@\x01\x05query\x07\
+\0-\x04\0\x07devices\x01.\x03\0%nodesift:predicate/node-devices@0.2.0\x05$\x01B\x08\
+\x01p}\x01py\x01ps\x01r\x05\x05partys\x06states\0\x07reasons\x01\x05texts\x02\x0c\
+unknown-fits\x7f\x04\0\x0cparty-column\x03\0\x03\x01p\x04\x01@\0\0\x05\x04\0\x0a\
+unsuitable\x01\x06\x03\0%nodesift:predicate/node-parties@0.2.0\x05%\x02\x03\0\x07\
+\x0brequirement\x01B\x10\x02\x03\x02\x01&\x04\0\x0brequirement\x03\0\0\x01ps\x01\
+p\x01\x01k\x03\x01r\x03\x0anamespaces\x02\x16namespace-requirements\x04\x0crequi\
+rements\x03\x04\0\x0cpod-selector\x03\0\x05\x01p\x06\x01py\x01@\x02\x09selectors\
+\x07\x0bterminating\x7f\0\x08\x04\0\x08matching\x01\x09\x01@\x01\x09selectors\x07\
+\0\x7f\x04\0\x10matches-this-pod\x01\x0a\x01px\x01@\x03\x09selectors\x07\x08reso\
+urces\x0bterminating\x7f\0\x0b\x04\0\x09requested\x01\x0c\x03\0%nodesift:predica\
+te/cluster-pods@0.2.0\x05'\x01B\x04\x01py\x01k\0\x01@\x01\x0bterminating\x7f\0\x01\
+\x04\0\x0fsame-controller\x01\x02\x03\0,nodesift:predicate/cluster-controllers@0\
+.2.0\x05(\x01B\x03\x01p}\x01@\0\0\0\x04\0\x08feasible\x01\x01\x03\0+nodesift:pre\
+dicate/cluster-candidates@0.2.0\x05)\x01B\x06\x01ps\x01@\0\0\0\x04\0\x0dtopology\
+-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\0\x13anti-affinity-terms\
+\x01\x03\x03\0)nodesift:predicate/cluster-affinity@0.2.0\x05*\x01B\x0a\x01ps\x01\
+@\0\0\0\x04\0\x0dtopology-keys\x01\x01\x01py\x01@\x01\x0ctopology-keys\0\x02\x04\
+\0\x0fpreferred-terms\x01\x03\x01px\x01@\x01\x0ctopology-keys\0\x04\x04\0\x07wei\
+ghts\x01\x05\x04\0\x0erequired-terms\x01\x03\x03\0,nodesift:predicate/cluster-pr\
+eferences@0.2.0\x05+\x02\x03\0\x0c\x09disk-kind\x01B\x0a\x02\x03\x02\x01,\x04\0\x09\
+disk-kind\x03\0\0\x01ps\x01r\x03\x03rowy\x09read-only\x7f\x08monitors\x02\x04\0\x09\
+disk-user\x03\0\x03\x01p\x04\x01@\x02\x04kind\x01\x02ids\0\x05\x04\0\x0adisk-use\
+rs\x01\x06\x01@\x01\x05claims\0y\x04\0\x0bclaim-users\x01\x07\x03\0+nodesift:pre\
+dicate/cluster-volume-use@0.2.0\x05-\x01B\x1b\x01r\x02\x06drivers\x06handles\x04\
+\0\x0aattachment\x03\0\0\x01o\x02ss\x01q\x04\x0dunnamed-claim\0\0\x0dmissing-cla\
+im\x01s\0\x0dforeign-claim\x01s\0\x0euntranslatable\x01\x02\0\x04\0\x08obstacle\x03\
+\0\x03\x01r\x04\x03rowy\x09namespaces\x03pods\x08obstacle\x04\x04\0\x0duncounted\
+-pod\x03\0\x05\x01p\x01\x01j\x01\x07\x01\x04\x01@\x01\x0aregistered\x7f\0\x08\x04\
+\0\x06wanted\x01\x09\x01p}\x01@\0\0\x0a\x04\0\x0aregistered\x01\x0b\x04\0\x07lim\
+ited\x01\x0b\x01@\x01\x06drivers\0\x0a\x04\0\x0edriver-missing\x01\x0c\x01px\x01\
+@\x01\x06drivers\0\x0d\x04\0\x05limit\x01\x0e\x04\0\x04used\x01\x0e\x01py\x01@\x01\
+\x06volume\x01\0\x0f\x04\0\x09rows-with\x01\x10\x01p\x06\x01@\0\0\x11\x04\0\x09u\
+ncounted\x01\x12\x03\0,nodesift:predicate/cluster-attachments@0.2.0\x05.\x02\x03\
+\0\x02\x04term\x01B;\x02\x03\x02\x01/\x04\0\x04term\x03\0\0\x02\x03\x02\x01\x09\x04\
+\0\x0elabel-selector\x03\0\x02\x01m\x02\x09immediate\x17wait-for-first-consumer\x04\
+\0\x0cbinding-mode\x03\0\x04\x01ks\x01ps\x01kx\x01k\x03\x01o\x02ss\x01p\x0a\x01r\
+\x10\x04names\x03uids\x0bvolume-names\x0aclass-name\x06\x0caccess-modes\x07\x09r\
+equested\x08\x0bvolume-modes\x10attributes-classs\x08selector\x09\x0ebind-comple\
+ted\x7f\x0dselected-node\x06\x05phases\x08deleting\x7f\x0econtroller-uid\x06\x0f\
+has-data-source\x7f\x06labels\x0b\x04\0\x05claim\x03\0\x0c\x01p\x01\x01k\x0e\x01\
+o\x03sss\x01k\x10\x01j\x01s\x01s\x01r\x0e\x04names\x0aclass-names\x0caccess-mode\
+s\x07\x08capacityx\x0bvolume-modes\x10attributes-classs\x06labels\x0b\x0anode-te\
+rms\x0f\x09claim-ref\x11\x05phases\x08deleting\x7f\x0ein-tree-plugins\x06drivers\
+\x06handle\x12\x04\0\x06volume\x03\0\x13\x01k\x05\x01o\x02s\x07\x01p\x16\x01p\x17\
+\x01r\x04\x04names\x0bprovisioners\x0cbinding-mode\x15\x12allowed-topologies\x18\
+\x04\0\x05class\x03\0\x19\x01r\x03\x05bytes\x08\x14maximum-volume-bytes\x08\x0dn\
+ode-selector\x09\x04\0\x08capacity\x03\0\x1b\x01r\x02\x04highx\x03loww\x04\0\x0a\
+exact-size\x03\0\x1d\x01p\x1e\x01r\x02\x09requested\x1e\x0acapacities\x1f\x04\0\x0b\
+exact-sizes\x03\0\x20\x01k\x0d\x01@\x01\x04names\0\"\x04\0\x0bclaim-named\x01#\x01\
+k\x14\x01@\x01\x04names\0$\x04\0\x0cvolume-named\x01%\x01p\x14\x01@\x01\x05claim\
+s\0&\x04\0\x0bvolumes-for\x01'\x01k!\x01@\x01\x05claims\0(\x04\0\x0fexact-sizes-\
+for\x01)\x01k\x1a\x01@\x01\x04names\0*\x04\0\x0bclass-named\x01+\x01@\0\0\x06\x04\
+\0\x0ddefault-class\x01,\x01@\x01\x06drivers\0\x7f\x04\0\x17driver-reports-capac\
+ity\x01-\x01p\x1c\x01@\x01\x0aclass-names\0.\x04\0\x0acapacities\x01/\x01p}\x01@\
+\x01\x06plugins\00\x04\0\x08migrated\x011\x03\0(nodesift:predicate/cluster-stora\
+ge@0.2.0\x050\x01B\x02\x01@\x01\x05images\0x\x04\0\x04size\x01\0\x03\0'nodesift:\
+predicate/cluster-images@0.2.0\x051\x01B\x02\x01@\x01\x02atx\0\x7f\x04\0\x06pass\
+ed\x01\0\x03\0\x1dnodesift:predicate/time@0.2.0\x052\x01B\x03\x01ks\x01@\x02\x0a\
+config-maps\x03keys\0\0\x04\0\x05entry\x01\x01\x03\0$nodesift:predicate/config-m\
+aps@0.2.0\x053\x01B\x0f\x01m\x03\x0dunschedulable\x1eunschedulable-and-unresolva\
+ble\x05error\x04\0\x06status\x03\0\0\x01ps\x01r\x02\x06status\x01\x07reasons\x02\
+\x04\0\x07failure\x03\0\x03\x01@\0\0y\x04\0\x03all\x01\x05\x01@\x02\x01ay\x01by\0\
+y\x04\0\x03and\x01\x06\x04\0\x02or\x01\x06\x01@\x01\x01ay\0y\x04\0\x03not\x01\x07\
+\x04\0\x05count\x01\x07\x01@\x02\x01ay\x07failure\x04\x01\0\x04\0\x06reject\x01\x08\
+\x03\0!nodesift:predicate/row-sets@0.2.0\x054\x01B\x04\x01m\x04\x05debug\x04info\
+\x04warn\x05error\x04\0\x05level\x03\0\0\x01@\x02\x05level\x01\x04texts\x01\0\x04\
+\0\x05write\x01\x02\x03\0\x1cnodesift:predicate/log@0.2.0\x055\x04\0>nodesift:pr\
+edicate/guest-with-all-of-its-exports-removed@0.2.0\x04\0\x0b+\x01\0%guest-with-\
+all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwi\
+t-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

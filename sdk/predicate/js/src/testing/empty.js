@@ -36,6 +36,10 @@ export const empty = (rows) => ({
     antiAffinity: () => [],
     invalidPreferred: () => [[], []],
   },
+  'pod-preferred-affinity': {
+    affinity: () => [],
+    antiAffinity: () => [],
+  },
   'pod-features': {
     required: () => [],
   },
@@ -144,6 +148,12 @@ export const empty = (rows) => ({
   'cluster-affinity': {
     topologyKeys: () => [],
     antiAffinityTerms: () => new Array(rows).fill(0),
+  },
+  'cluster-preferences': {
+    topologyKeys: () => [],
+    preferredTerms: () => new Array(rows).fill(0),
+    weights: () => new Array(rows).fill(0),
+    requiredTerms: () => new Array(rows).fill(0),
   },
   'cluster-volume-use': {
     diskUsers: () => [],

@@ -629,6 +629,21 @@ class PodAffinity(Protocol):
         """
         ...
 
+class PodPreferredAffinity(Protocol):
+    """Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight. An interface of its own,
+    because the host keeps these terms only where a component imports it. Since 0.2.
+    """
+    def affinity(self) -> list[tuple[int, PodAffinityTerm]]:
+        """Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+        points of each matching pod.
+        """
+        ...
+    def anti_affinity(self) -> list[tuple[int, PodAffinityTerm]]:
+        """Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+        points that each matching pod takes away, as a positive number.
+        """
+        ...
+
 class PodFeatures(Protocol):
     """Node features that the pod requires."""
     def required(self) -> list[str]:
@@ -991,6 +1006,27 @@ class ClusterAffinity(Protocol):
         """
         ...
 
+class ClusterPreferences(Protocol):
+    """Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+    An interface of its own, because the host keeps these terms only where a component imports it. Since 0.2.
+    """
+    def topology_keys(self) -> list[str]:
+        """The topology keys of the matching terms, sorted, without duplicates."""
+        ...
+    def preferred_terms(self, topology_key: str, /) -> list[int]:
+        """The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+        have; one entry per row of the cluster.
+        """
+        ...
+    def weights(self, topology_key: str, /) -> list[int]:
+        """The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster."""
+        ...
+    def required_terms(self, topology_key: str, /) -> list[int]:
+        """The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+        of the cluster.
+        """
+        ...
+
 class ClusterVolumeUse(Protocol):
     """Disks and claims that the pods on all nodes of the cluster use."""
     def disk_users(self, kind: Any, id: str, /) -> list[ClusterVolumeUseDiskUser]:
@@ -1127,6 +1163,8 @@ def facts(name: Literal["pod-spread"], what: str | None = None) -> PodSpread: ..
 @overload
 def facts(name: Literal["pod-affinity"], what: str | None = None) -> PodAffinity: ...
 @overload
+def facts(name: Literal["pod-preferred-affinity"], what: str | None = None) -> PodPreferredAffinity: ...
+@overload
 def facts(name: Literal["pod-features"], what: str | None = None) -> PodFeatures: ...
 @overload
 def facts(name: Literal["pod-volumes"], what: str | None = None) -> PodVolumes: ...
@@ -1176,6 +1214,8 @@ def facts(name: Literal["cluster-controllers"], what: str | None = None) -> Clus
 def facts(name: Literal["cluster-candidates"], what: str | None = None) -> ClusterCandidates: ...
 @overload
 def facts(name: Literal["cluster-affinity"], what: str | None = None) -> ClusterAffinity: ...
+@overload
+def facts(name: Literal["cluster-preferences"], what: str | None = None) -> ClusterPreferences: ...
 @overload
 def facts(name: Literal["cluster-volume-use"], what: str | None = None) -> ClusterVolumeUse: ...
 @overload

@@ -67,6 +67,36 @@ pub mod cluster_affinity {
     }
 }
 
+/// Preferred terms and required affinity terms of the pods on all nodes of the cluster, as far as they match the pod being filtered.
+/// An interface of its own, because the host keeps these terms only where a component imports it. Since 0.2.
+pub mod cluster_preferences {
+    /// The topology keys of the matching terms, sorted, without duplicates.
+    #[must_use]
+    pub fn topology_keys() -> Vec<String> {
+        ask!(cluster_preferences::topology_keys() or cluster_preferences_topology_keys)
+    }
+
+    /// The number of matching preferred terms with this topology key, of affinity and of anti-affinity, that the pods on the node
+    /// have; one entry per row of the cluster.
+    #[must_use]
+    pub fn preferred_terms(topology_key: &str) -> Vec<u32> {
+        ask!(cluster_preferences::preferred_terms(topology_key) or cluster_preferences_preferred_terms)
+    }
+
+    /// The sum of the weights of these terms, those of anti-affinity as negative numbers; one entry per row of the cluster.
+    #[must_use]
+    pub fn weights(topology_key: &str) -> Vec<i64> {
+        ask!(cluster_preferences::weights(topology_key) or cluster_preferences_weights)
+    }
+
+    /// The number of matching terms of required affinity with this topology key that the pods on the node have; one entry per row
+    /// of the cluster.
+    #[must_use]
+    pub fn required_terms(topology_key: &str) -> Vec<u32> {
+        ask!(cluster_preferences::required_terms(topology_key) or cluster_preferences_required_terms)
+    }
+}
+
 /// Disks and claims that the pods on all nodes of the cluster use.
 pub mod cluster_volume_use {
     pub use crate::bindings::nodesift::predicate::cluster_volume_use::{DiskKind, DiskUser};

@@ -158,6 +158,26 @@ pub mod pod_affinity {
     }
 }
 
+/// Preferred pod affinity and anti-affinity of the pod, as written and unvalidated, each term with its weight. An interface of its own,
+/// because the host keeps these terms only where a component imports it. Since 0.2.
+pub mod pod_preferred_affinity {
+    pub use crate::bindings::nodesift::predicate::pod_preferred_affinity::Term;
+
+    /// Weights and terms of `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+    /// points of each matching pod.
+    #[must_use]
+    pub fn affinity() -> Vec<(i32, Term)> {
+        ask!(pod_preferred_affinity::affinity() or pod_preferred_affinity_affinity)
+    }
+
+    /// Weights and terms of `spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution`, in order. A weight is the
+    /// points that each matching pod takes away, as a positive number.
+    #[must_use]
+    pub fn anti_affinity() -> Vec<(i32, Term)> {
+        ask!(pod_preferred_affinity::anti_affinity() or pod_preferred_affinity_anti_affinity)
+    }
+}
+
 /// Node features that the pod requires.
 pub mod pod_features {
     /// The names of the required features, as in `status.declaredFeatures` of nodes; sorted. The host infers them from

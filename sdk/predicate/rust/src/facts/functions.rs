@@ -76,6 +76,14 @@ pub trait Facts {
         missing("pod-affinity", "invalid-preferred")
     }
 
+    fn pod_preferred_affinity_affinity(&self) -> Vec<(i32, wit::pod_affinity::Term)> {
+        missing("pod-preferred-affinity", "affinity")
+    }
+
+    fn pod_preferred_affinity_anti_affinity(&self) -> Vec<(i32, wit::pod_affinity::Term)> {
+        missing("pod-preferred-affinity", "anti-affinity")
+    }
+
     fn pod_features_required(&self) -> Vec<String> {
         missing("pod-features", "required")
     }
@@ -315,6 +323,22 @@ pub trait Facts {
 
     fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
         missing("cluster-affinity", "anti-affinity-terms")
+    }
+
+    fn cluster_preferences_topology_keys(&self) -> Vec<String> {
+        missing("cluster-preferences", "topology-keys")
+    }
+
+    fn cluster_preferences_preferred_terms(&self, topology_key: &str) -> Vec<u32> {
+        missing("cluster-preferences", "preferred-terms")
+    }
+
+    fn cluster_preferences_weights(&self, topology_key: &str) -> Vec<i64> {
+        missing("cluster-preferences", "weights")
+    }
+
+    fn cluster_preferences_required_terms(&self, topology_key: &str) -> Vec<u32> {
+        missing("cluster-preferences", "required-terms")
     }
 
     fn cluster_volume_use_disk_users(

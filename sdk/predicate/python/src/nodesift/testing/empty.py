@@ -42,6 +42,10 @@ def empty(rows: int) -> dict[str, Any]:
             anti_affinity=lambda *_: [],
             invalid_preferred=lambda *_: ([], []),
         ),
+        "pod-preferred-affinity": SimpleNamespace(
+            affinity=lambda *_: [],
+            anti_affinity=lambda *_: [],
+        ),
         "pod-features": SimpleNamespace(
             required=lambda *_: [],
         ),
@@ -164,6 +168,12 @@ def empty(rows: int) -> dict[str, Any]:
         "cluster-affinity": SimpleNamespace(
             topology_keys=lambda *_: [],
             anti_affinity_terms=lambda *_: [0] * rows,
+        ),
+        "cluster-preferences": SimpleNamespace(
+            topology_keys=lambda *_: [],
+            preferred_terms=lambda *_: [0] * rows,
+            weights=lambda *_: [0] * rows,
+            required_terms=lambda *_: [0] * rows,
         ),
         "cluster-volume-use": SimpleNamespace(
             disk_users=lambda *_: [],
