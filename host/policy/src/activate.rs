@@ -1,46 +1,41 @@
 //! From a checked policy to an [`ActivePolicy`]: every module of predicates and scorers loaded, linked and configured.
 //!
 //! ```text
-//! digest   what pins a module
-//! module   the bytes of a predicate's module, with the digest that the policy asks for
-//! oci      the module of an OCI artifact, in a folder with an OCI image layout
-//! error    why a predicate cannot become active
+//! digest    what pins a module
+//! module    the bytes of a module, with the digest that the policy asks for
+//! oci       the module of an OCI artifact, in a folder with an OCI image layout
+//! component one predicate or scorer: its module loaded, kept or shared, within what it is granted
+//! error     why a component cannot become active
 //! ```
 //!
 //! Start at [`activate`]; a reload uses [`Activation`], which keeps what the active policy has loaded already.
 
+mod component;
 mod digest;
 mod error;
 mod module;
 mod oci;
 
-use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-use serde_json::Value;
-
 use crate::problem::Problem;
 use crate::pulled::PulledFolder;
-use crate::spec::{
-    AccountingSpec, InstanceLife, ModuleSource, NamedModule, Place, Policy, PolicyError, PredicateSpec, Role,
-    ScorerSpec, SpecLimits,
-};
+use crate::spec::{AccountingSpec, NamedModule, Place, Policy, PolicyError};
+use component::new_predicate;
+pub use component::{grants, scorer_grants};
 pub(crate) use digest::Digest;
 use error::Located;
 pub use error::{ActivateError, ActivateErrors};
 pub(crate) use module::Module;
 pub use module::ModuleFile;
 use nodesift_engine::selectors::Selectors;
-use nodesift_engine::{
-    AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, ActiveScorer, Mode, OnError, Origin, Phases,
-};
+use nodesift_engine::{AccountingSettings, ActiveAccounting, ActivePolicy, ActivePredicate, ActiveScorer, Origin};
 use nodesift_sandbox::accounting::AccountingGrants;
 use nodesift_sandbox::device_selector::Dialect;
-use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_MEMORY_BYTES, LOG_LINES, OUTPUT_BYTES};
-use nodesift_sandbox::{Grants, Interface, LoadError, Runtime};
+use nodesift_sandbox::{LoadError, Runtime};
 pub use oci::OciError;
 
 /// The interface by which predicates read devices and what selectors say of them.
@@ -337,86 +332,6 @@ impl<'a> Activation<'a> {
         }
         Ok(Arc::new(ActiveAccounting::new(component, settings)))
     }
-
-    fn predicate(
-        &self,
-        spec: &PredicateSpec,
-        expected: Option<&Digest>,
-    ) -> Result<(ActivePredicate, From), ActivateError> {
-        let loaded = self.load(spec.named_module(), grants(spec), &[], expected)?;
-        let predicate = new_predicate(spec, loaded.digest, loaded.module);
-        Ok((with_past(predicate, loaded.same), loaded.from))
-    }
-
-    /// The component of a scorer. Where one of these predicates is the same, module and all, the two share it.
-    fn scorer(
-        &self,
-        spec: &ScorerSpec,
-        predicates: &[ActivePredicate],
-        expected: Option<&Digest>,
-    ) -> Result<(ActiveScorer, From), ActivateError> {
-        let loaded = self.load(spec.named_module(), scorer_grants(spec), predicates, expected)?;
-        if loaded.module.normalization().is_none() {
-            return Err(ActivateError::NoScorer { name: spec.name.clone() });
-        }
-        let (mode, phases) = (Mode::Enforce, Phases::ALL);
-        let component = component(&spec.name, (phases, spec.on_error, mode), loaded.digest, loaded.module);
-        let scorer = ActiveScorer::new(with_past(component, loaded.same), i64::from(spec.weight));
-        Ok((scorer, loaded.from))
-    }
-
-    /// Loads a module for what a policy names. One of the active policy is kept where it is the same, and one of `beside` is shared.
-    fn load(
-        &self,
-        named: NamedModule<'_>,
-        grants: Grants,
-        beside: &[ActivePredicate],
-        expected: Option<&Digest>,
-    ) -> Result<Loaded, ActivateError> {
-        let read = self.module(named, expected)?;
-        let digest = read.digest;
-        let predicates = self.active.iter().flat_map(|active| &active.predicates);
-        let scorers = self.active.iter().flat_map(|active| &active.scorers).map(|scorer| &scorer.component);
-        let mut of_role: Vec<&ActivePredicate> = match named.role {
-            Role::Scorer => scorers.clone().collect(),
-            Role::Predicate | Role::Accounting => predicates.clone().collect(),
-        };
-        of_role.retain(|known| known.digest == digest && *known.name == *named.name);
-        if let Some(same) = of_role.into_iter().find(|known| *known.module.grants() == grants) {
-            let (module, same) = (Arc::clone(&same.module), Some(same.clone()));
-            return Ok(Loaded { module, digest, same, from: From::Kept });
-        }
-        let loaded = |module, from| Ok(Loaded { module, digest, same: None, from });
-        let mut shared = beside.iter().filter(|known| known.digest == digest);
-        if let Some(shared) = shared.find(|known| *known.module.grants() == grants) {
-            return loaded(Arc::clone(&shared.module), From::Relinked);
-        }
-        let refused = |source| ActivateError::Load { name: named.name.to_owned(), role: named.role, source };
-        for known in predicates.chain(scorers).chain(beside).filter(|known| known.digest == digest) {
-            if let Some(module) = self.runtime.load_again(&known.module, grants.clone()).map_err(refused)? {
-                return loaded(Arc::new(module), From::Relinked);
-            }
-        }
-        let module = self.runtime.load(&read.bytes, grants).map_err(refused)?;
-        loaded(Arc::new(module), From::Compiled)
-    }
-}
-
-/// A module that is loaded for what a policy names.
-struct Loaded {
-    module: Arc<nodesift_sandbox::Module>,
-    digest: Digest,
-    /// The component of the active policy that it is.
-    same: Option<ActivePredicate>,
-    from: From,
-}
-
-/// A component with the counts and the breaker of the same one of the policy before.
-fn with_past(component: ActivePredicate, past: Option<ActivePredicate>) -> ActivePredicate {
-    match past {
-        Some(ActivePredicate { counts, breaker, .. }) => ActivePredicate { counts, breaker, ..component },
-        None => component,
-    }
 }
 
 /// A policy with its predicates.
@@ -434,68 +349,9 @@ fn active(policy: &Policy, predicates: Vec<ActivePredicate>) -> ActivePolicy {
     }
 }
 
-/// A predicate with its module, that has not been called.
-fn new_predicate(spec: &PredicateSpec, digest: Digest, module: Arc<nodesift_sandbox::Module>) -> ActivePredicate {
-    component(&spec.name, (spec.phases, spec.on_error, spec.mode), digest, module)
-}
-
-/// A component of a policy with its module, that has not been called.
-fn component(
-    name: &str,
-    (phases, on_error, mode): (Phases, OnError, Mode),
-    digest: Digest,
-    module: Arc<nodesift_sandbox::Module>,
-) -> ActivePredicate {
-    ActivePredicate {
-        name: Arc::from(name),
-        phases,
-        on_error,
-        mode,
-        digest,
-        module,
-        counts: Arc::default(),
-        breaker: Arc::default(),
-        is_beside: false,
-    }
-}
-
 /// A policy whose only predicate has this module, which is loaded already: for those who call it without an engine. Its digest is not
 /// that of the module.
 pub fn with_module(policy: &Policy, module: &Arc<nodesift_sandbox::Module>) -> ActivePolicy {
     let first = policy.predicates.first();
     active(policy, first.map(|spec| new_predicate(spec, Digest::default(), Arc::clone(module))).into_iter().collect())
-}
-
-/// Returns the interfaces, arguments and limits that a policy grants the module of a predicate.
-pub fn grants(spec: &PredicateSpec) -> Grants {
-    let PredicateSpec { module, instance, allow, args, limits, .. } = spec;
-    granted(module, *instance, allow.as_ref(), args, limits)
-}
-
-/// Returns the interfaces, arguments and limits that a policy grants the module of a scorer.
-pub fn scorer_grants(spec: &ScorerSpec) -> Grants {
-    let ScorerSpec { module, instance, allow, args, limits, .. } = spec;
-    granted(module, *instance, allow.as_ref(), args, limits)
-}
-
-fn granted(
-    module: &ModuleSource,
-    instance: InstanceLife,
-    allow: Option<&BTreeSet<Interface>>,
-    args: &Value,
-    limits: &SpecLimits,
-) -> Grants {
-    Grants {
-        allow: allow.map(|allow| allow.iter().copied().collect()),
-        args: args.to_string(),
-        memory_bytes: limits.memory_bytes.unwrap_or(GUEST_MEMORY_BYTES),
-        output_bytes: limits.output_bytes.unwrap_or(OUTPUT_BYTES),
-        log_lines: limits.log_lines.unwrap_or(LOG_LINES),
-        time_per_call: limits.time_per_call,
-        lifetime: module::lifetime(module, instance),
-        reasons: match module {
-            ModuleSource::Builtin => BUILTIN_FAILURE_REASONS,
-            ModuleSource::Path { .. } | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => FAILURE_REASONS,
-        },
-    }
 }
