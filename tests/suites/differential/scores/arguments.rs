@@ -55,7 +55,7 @@ pub(super) fn random(random: &mut Rng) -> Under {
     let version = *random.pick(&VERSIONS);
     let is_default = random.chance(40);
     let (filters, switches) = (filters::default_of(version), Switches::from_version(version));
-    let mut profile = Profile::default_of(version);
+    let mut profile = built(Profile::default_of(version));
     let mut spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": version});
     if !is_default {
         let names: Vec<&str> = SCORERS.into_iter().filter(|name| profile.weight(name).is_some()).collect();
@@ -103,11 +103,12 @@ pub(super) fn about_devices(random: &mut Rng) -> Under {
         profile = profile.with_weight(name, None);
     }
     let mut scorers = Vec::new();
-    for (name, arguments) in [
+    let about_devices = [
         ("DynamicResources", None),
         ("NodeResourcesFit", Some(fit)),
         ("NodeResourcesBalancedAllocation", Some(balanced)),
-    ] {
+    ];
+    for (name, arguments) in about_devices.into_iter().filter(|(name, _)| is_built(name)) {
         profile = profile.with_weight(name, Some(1));
         let mut scorer = json!({"name": name});
         if let Some(arguments) = arguments {
@@ -129,6 +130,16 @@ fn under(about: String, spec: &Value, filters: Vec<Filter>, switches: Switches, 
     let mut policy = read(&document);
     policy.scorers.iter_mut().for_each(|scorer| scorer.limits.time_per_call = Some(CALL_TIME));
     Under { about, document, policy, filters, switches, profile }
+}
+
+/// The profile without plugins of which there is no scorer: they add nothing.
+fn built(profile: Profile) -> Profile {
+    let missing = SCORERS.into_iter().filter(|name| !is_built(name));
+    missing.fold(profile, |profile, name| profile.with_weight(name, None))
+}
+
+fn is_built(name: &str) -> bool {
+    nodesift_bundle::SCORERS.iter().any(|scorer| scorer.name == name)
 }
 
 /// Whether the arguments of a plugin concern its filter as well.
