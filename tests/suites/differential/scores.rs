@@ -162,13 +162,12 @@ fn compare_history(seed: u64) -> Tally {
     tally
 }
 
-/// All pods of one cluster with devices, by the scorers that devices concern.
+/// All pods of one cluster with devices, by the scorer of devices.
 fn compare_devices(seed: u64) -> DeviceTally {
     let mut tally = Tally::default();
-    let mut random = Rng::with_seed(seed);
-    let under = arguments::about_devices(&mut random);
+    let under = arguments::about_devices();
     let DeviceCluster { cluster, pods } = DeviceCluster::new(seed);
-    let mut scene = Scene::new(under, &cluster, random);
+    let mut scene = Scene::new(under, &cluster, Rng::with_seed(seed));
     for pod in &pods {
         let found = scene.compare(pod, &cluster, false, &mut tally);
         if let Some(difference) = found.first() {

@@ -44,8 +44,8 @@ const RESOURCES: [&str; 7] = [
     "kubernetes.io/batman",
 ];
 
-/// The extended resource that devices serve.
-const GPU: &str = "example.com/gpu";
+/// The scorer of devices.
+const DEVICES: &str = "DynamicResources";
 
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -93,31 +93,15 @@ pub(super) fn random(random: &mut Rng) -> Under {
     under(about, &spec, filters, switches, profile)
 }
 
-/// Under 1.36, the scorers that devices concern: what claims get, and extended resources that devices serve.
-pub(super) fn about_devices(random: &mut Rng) -> Under {
-    let resources = json!([{"name": "cpu", "weight": 1}, {"name": GPU, "weight": random.between(1, 5)}]);
-    let fit = json!({"scoringStrategy": {"type": "LeastAllocated", "resources": resources}});
-    let balanced = json!({"resources": [{"name": "cpu", "weight": 1}, {"name": GPU, "weight": 1}]});
-    let mut profile = Profile::default_of("1.36");
-    for name in SCORERS {
+/// The scorer of devices alone, under 1.36. The resource scorers do not count devices that serve an extended resource.
+pub(super) fn about_devices() -> Under {
+    let mut profile = built(Profile::default_of("1.36"));
+    for name in SCORERS.into_iter().filter(|name| *name != DEVICES) {
         profile = profile.with_weight(name, None);
     }
-    let mut scorers = Vec::new();
-    let about_devices = [
-        ("DynamicResources", None),
-        ("NodeResourcesFit", Some(fit)),
-        ("NodeResourcesBalancedAllocation", Some(balanced)),
-    ];
-    for (name, arguments) in about_devices.into_iter().filter(|(name, _)| is_built(name)) {
-        profile = profile.with_weight(name, Some(1));
-        let mut scorer = json!({"name": name});
-        if let Some(arguments) = arguments {
-            scorer["args"] = arguments.clone();
-            profile = profile.with_arguments(name, arguments);
-        }
-        scorers.push(scorer);
-    }
-    let spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": scorers});
+    let spec = json!({
+        "schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": [{"name": DEVICES, "weight": 2}],
+    });
     let (filters, switches) = (filters::default_of("1.36"), Switches::from_version("1.36"));
     under("1.36 with devices".to_owned(), &spec, filters, switches, profile)
 }
