@@ -147,7 +147,7 @@ mod tests {
     fn the_line_is_cut_toward_zero_when_it_falls_too() {
         let Strategy::RequestedToCapacityRatio(shape) = ratio(&[(10, 20), (20, 100), (50, 0)]) else { return };
         let at: Vec<i64> = [0, 10, 11, 20, 21, 49, 50, 100].map(|utilization| shape.at(utilization)).to_vec();
-        assert_eq!(at, [20, 20, 28, 100, 98, 4, 0, 0]);
+        assert_eq!(at, [20, 20, 28, 100, 97, 4, 0, 0]);
     }
 
     #[test]
