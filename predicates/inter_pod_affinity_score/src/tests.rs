@@ -219,12 +219,13 @@ fn expected(pod: &ModelPod, nodes: &[ModelNode], required_weight: i64) -> Option
             let required = other.required.iter().filter(|(_, app)| *app == pod.app && required_weight > 0);
             for (key, points) in preferred.chain(required.map(|(key, _)| (*key, required_weight))) {
                 if let Some(value) = node.labels.get(key) {
-                    *sums.entry((key, value)).or_default() += points;
+                    *sums.entry((key, *value)).or_default() += points;
                 }
             }
         }
     }
-    let of_node = |node: &ModelNode| node.labels.iter().filter_map(|(key, value)| sums.get(&(*key, *value))).sum();
+    let of_node =
+        |node: &ModelNode| node.labels.iter().filter_map(|(key, value)| sums.get(&(*key, *value))).sum::<i64>();
     (!sums.is_empty()).then(|| nodes.iter().map(of_node).collect())
 }
 

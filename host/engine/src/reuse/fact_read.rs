@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nodesift_cache::metadata::{PodFacts, PodSelector};
 use nodesift_cache::{
-    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedScoringTerm, MatchedTerm, Moment,
-    PortUse, Row, Snapshot, SumKey,
+    Column, ControlledPods, ControllerRows, CountKey, Dictionary, Generation, LabelColumn, MatchedScoringTerm,
+    MatchedTerm, Moment, PortUse, Row, Snapshot, SumKey,
 };
 use nodesift_object::node::Taint;
 use nodesift_sandbox::{Facts as _, Interface, Meter, wire};

@@ -12,7 +12,7 @@ use nodesift_sandbox::{Facts, Interface, Meter, wire};
 use serde_json::{Value, json};
 
 use super::*;
-use world::{World, blue, claim, csi_node, devices_claim, labelled, node, pv, pvc, slice};
+use world::{World, blue, claim, csi_node, devices_claim, labelled, node, preferred, pv, pvc, slice};
 
 mod world;
 

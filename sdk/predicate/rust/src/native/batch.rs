@@ -485,11 +485,11 @@ impl Facts for Batch {
     fn cluster_preferences_topology_keys(&self) -> Vec<String> {
         let cluster = self.all_rows();
         let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let keys = |pod| {
+        let keys = pods.flat_map(|pod| {
             let preferred = cluster.matching_preferred(pod).into_iter().map(|(_, key)| key);
             preferred.chain(cluster.matching_keys(pod, &pod.affinity))
-        };
-        let keys: BTreeSet<&str> = pods.flat_map(keys).collect();
+        });
+        let keys: BTreeSet<&str> = keys.collect();
         keys.into_iter().map(String::from).collect()
     }
 
@@ -511,9 +511,8 @@ impl Facts for Batch {
 
     fn cluster_preferences_required_terms(&self, topology_key: &str) -> Vec<u32> {
         let cluster = self.all_rows();
-        let on_pod = |pod: &Pod| {
-            count(cluster.matching_keys(pod, &pod.affinity).into_iter().filter(|key| *key == topology_key))
-        };
+        let on_pod =
+            |pod: &Pod| count(cluster.matching_keys(pod, &pod.affinity).into_iter().filter(|key| *key == topology_key));
         cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
     }
 
