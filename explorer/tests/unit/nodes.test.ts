@@ -36,7 +36,7 @@ function select(where: string): string[] {
   const table = join(PAGES);
   const { conditions, error } = parseWhere(where);
   assert.equal(error, undefined, where);
-  return table.select(conditions, (a, b) => a - b).map((row) => table.name(row));
+  return table.select(conditions).map((row) => table.name(row));
 }
 
 test("conditions select rows over all pages", () => {
@@ -46,6 +46,17 @@ test("conditions select rows over all pages", () => {
     ["taint=gpu zone=y", "b"], ["taint~the", "c"], ["name~c", "c"], ["cordoned=yes", "bd"], ["cordoned!=yes", "ac"], ["cordoned=no", "ac"],
   ];
   for (const [where, names] of expected) assert.equal(select(where).join(""), names, where);
+});
+
+test("rows are sorted by a key both ways, those with the same key by name", () => {
+  const table = join(PAGES);
+  const sorted = (isDescending: boolean, key?: (row: number) => number) =>
+    table.select([], key, isDescending).map((row) => table.name(row)).join("");
+  assert.deepEqual([sorted(false), sorted(true)], ["abcd", "dcba"]);
+  const cpu = (row: number) => table.amount("free:cpu", row);
+  assert.deepEqual([sorted(false, cpu), sorted(true, cpu)], ["cadb", "bdac"]);
+  const cordoned = (row: number) => Number(table.isCordoned(row));
+  assert.deepEqual([sorted(false, cordoned), sorted(true, cordoned)], ["acbd", "bdac"]);
 });
 
 test("a term that is no condition is named", () => {

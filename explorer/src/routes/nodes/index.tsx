@@ -47,7 +47,7 @@ export function Nodes({ route }: { route: Route }) {
   const state = useTable(columns);
   const [sort, setSort] = useState<Sort>({ key: "name", isDescending: false });
   const { table } = state;
-  const rows = useMemo(() => (table ? table.select(conditions, comparison(table, sort)) : []), [table, where, sort]);
+  const rows = useMemo(() => (table ? table.select(conditions, sortKey(table, sort.key), sort.isDescending) : []), [table, where, sort]);
   const groups = useMemo(
     () => (table && by ? groupRows(table, rows, by, resources.map((resource) => `free:${resource}`)) : undefined),
     [table, rows, by],
@@ -152,12 +152,11 @@ function useSuggestions(): { labels: string[]; resources: string[] } {
   return known;
 }
 
-function comparison(table: NodeTable, sort: Sort): (a: number, b: number) => number {
-  const sign = sort.isDescending ? -1 : 1;
-  const byName = (a: number, b: number) => (table.name(a) < table.name(b) ? -1 : 1);
-  if (sort.key === "name") return (a, b) => sign * byName(a, b);
-  if (sort.key === "taints") return (a, b) => sign * (table.taints(a).length - table.taints(b).length) || byName(a, b);
-  return (a, b) => sign * (table.amount(`free:${sort.key}`, a) - table.amount(`free:${sort.key}`, b)) || byName(a, b);
+/** What a column is sorted by; undefined for that of names. */
+function sortKey(table: NodeTable, column: string): ((row: number) => number) | undefined {
+  if (column === "name") return undefined;
+  if (column === "taints") return (row) => table.taints(row).length;
+  return (row) => table.amount(`free:${column}`, row);
 }
 
 function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridColumn[] {
@@ -185,7 +184,7 @@ function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridC
     {
       key: "cordoned",
       title: "Cordoned",
-      rem: 7.5,
+      rem: 8.5,
       cell: (row) => (table.isCordoned(at(row)) ? <span class="badge alarming">cordoned</span> : ""),
     },
     {

@@ -5,7 +5,7 @@
 import type { Client } from "../../api/client";
 import { withQuery } from "../../api/client";
 import { ApiError } from "../../api/errors";
-import type { CodedValues, ColumnValues, NodeColumns, Version } from "../../api/types";
+import type { CodedValues, NodeColumns, Version } from "../../api/types";
 import type { Condition, RowFacts } from "./where";
 import { meets } from "./where";
 
@@ -18,20 +18,28 @@ export const MOST_COLUMNS = 32;
 /** How often a table is begun anew because another process has answered: with more, the page reaches several at once. */
 const MOST_RESTARTS = 3;
 
+/** A column of texts, of which many are the same. */
+interface Coded {
+  values: (string | null)[];
+  codes: Int32Array;
+}
+
 /** All nodes at about one moment: pages that were read while the cluster changed may be some generations apart. */
 export class NodeTable implements RowFacts {
+  private byName: number[] | undefined;
+
   constructor(
     readonly version: Version,
     readonly epoch: string,
     /** Number of rows. */
     readonly size: number,
-    private readonly texts: Map<string, string[]>,
-    private readonly numbers: Map<string, number[]>,
-    private readonly coded: Map<string, CodedValues>,
+    private readonly names: string[],
+    private readonly numbers: Map<string, Float64Array>,
+    private readonly coded: Map<string, Coded>,
   ) {}
 
   name(row: number): string {
-    return this.texts.get("name")?.[row] ?? "";
+    return this.names[row] ?? "";
   }
 
   isCordoned(row: number): boolean {
@@ -55,13 +63,22 @@ export class NodeTable implements RowFacts {
     return coded?.values[coded.codes[row] ?? -1] ?? null;
   }
 
-  /** Rows that meet all conditions, in order. */
-  select(conditions: Condition[], compare: (a: number, b: number) => number): number[] {
-    const rows: number[] = [];
-    for (let row = 0; row < this.size; row += 1) {
-      if (conditions.every((condition) => meets(condition, this, row))) rows.push(row);
-    }
-    return rows.sort(compare);
+  /** Rows that meet all conditions, by a key where there is one; rows with the same key, and all without one, by name. */
+  select(conditions: Condition[], key?: (row: number) => number, isDescending = false): number[] {
+    const rows = this.sorted().filter((row) => conditions.every((condition) => meets(condition, this, row)));
+    if (!key) return isDescending ? rows.reverse() : rows;
+    const keys = new Float64Array(this.size);
+    for (const row of rows) keys[row] = key(row);
+    const sign = isDescending ? -1 : 1;
+    // The sort is stable, so that the order by name stays.
+    return rows.sort((a, b) => sign * ((keys[a] ?? 0) - (keys[b] ?? 0)));
+  }
+
+  /** All rows by name, sorted once. */
+  private sorted(): number[] {
+    const { names } = this;
+    this.byName ??= names.map((_, row) => row).sort((a, b) => ((names[a] ?? "") < (names[b] ?? "") ? -1 : 1));
+    return this.byName;
   }
 }
 
@@ -100,39 +117,43 @@ export async function loadTable(
 
 /** Puts pages together, in the order of their rows. */
 export function join(pages: NodeColumns[]): NodeTable {
-  const texts = new Map<string, string[]>();
-  const numbers = new Map<string, number[]>();
-  const coded = new Map<string, CodedValues>();
+  const numbers = new Map<string, Float64Array>();
+  const coded = new Map<string, Coded>();
   const size = pages.reduce((sum, page) => sum + page.rows, 0);
-  for (const name of Object.keys(pages[0]?.columns ?? {})) {
-    const parts = pages.map((page) => page.columns[name] ?? []);
-    if (name === "name") texts.set(name, (parts as string[][]).flat());
-    else if (isCoded(parts[0])) coded.set(name, joinCoded(parts as CodedValues[]));
-    else numbers.set(name, (parts as number[][]).flat());
+  const names: string[] = [];
+  for (const column of Object.keys(pages[0]?.columns ?? {})) {
+    const parts = pages.map((page) => page.columns[column] ?? []);
+    if (column === "name") for (const part of parts) for (const name of part as string[]) names.push(name);
+    else if (Array.isArray(parts[0])) numbers.set(column, joinNumbers(parts as number[][], size));
+    else coded.set(column, joinCoded(parts as CodedValues[], size));
   }
   const last = pages[pages.length - 1];
-  return new NodeTable(last?.version ?? { generation: "0", policyGeneration: "0" }, last?.epoch ?? "", size, texts, numbers, coded);
+  return new NodeTable(last?.version ?? { generation: "0", policyGeneration: "0" }, last?.epoch ?? "", size, names, numbers, coded);
 }
 
-function isCoded(values: ColumnValues | undefined): values is CodedValues {
-  return values !== undefined && !Array.isArray(values);
+function joinNumbers(parts: number[][], size: number): Float64Array {
+  const joined = new Float64Array(size);
+  let row = 0;
+  for (const part of parts) {
+    joined.set(part, row);
+    row += part.length;
+  }
+  return joined;
 }
 
 /** Codes are of one page: the same text has another code on the next. */
-function joinCoded(parts: CodedValues[]): CodedValues {
+function joinCoded(parts: CodedValues[], size: number): Coded {
   const known = new Map<string | null, number>();
   const values: (string | null)[] = [];
-  const codes: number[] = [];
+  const codes = new Int32Array(size);
+  let row = 0;
   for (const part of parts) {
     const here = part.values.map((text) => {
-      const code = known.get(text) ?? values.length;
-      if (code === values.length) {
-        known.set(text, code);
-        values.push(text);
-      }
+      const code = known.get(text) ?? values.push(text) - 1;
+      known.set(text, code);
       return code;
     });
-    for (const code of part.codes) codes.push(here[code] ?? 0);
+    for (const code of part.codes) codes[row++] = here[code] ?? 0;
   }
   return { values, codes };
 }
