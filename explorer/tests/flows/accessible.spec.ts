@@ -32,7 +32,7 @@ async function open(page: Page, site: Site, address: string, complete: (page: Pa
 
 for (const [look, media] of Object.entries(LOOKS)) {
   test(`axe finds nothing in ${look} colours`, async ({ page, site }) => {
-    test.setTimeout(180_000);
+    test.setTimeout(600_000);
     await page.emulateMedia(media);
     for (const [name, address, complete] of PAGES) {
       await open(page, site, address, complete);

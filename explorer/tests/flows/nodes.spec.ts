@@ -71,7 +71,7 @@ test("10,000 taints and a name of 253 bytes are shown without overflow, all on r
 });
 
 test("a page of the table has as many rows in the document as are seen, and keys reach the last", async ({ browser, watch }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(600_000);
   const { site, close } = await openSite(await startSidecar({ cluster: largeCluster(25_000) }));
   const context = await browser.newContext();
   try {

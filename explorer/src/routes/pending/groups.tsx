@@ -46,7 +46,7 @@ export function groupCells(groups: PendingGroup[], by: string, isShort = false):
     !isShort && by !== "owner" && {
       key: "owner",
       title: "Owner",
-      rem: 8, grow: 1,
+      rem: 11, grow: 1,
       cell: (row) => (of(row).owner ? <Shown text={of(row).owner ?? ""} /> : <span class="muted">{of(row).count > 1 ? "several or none" : "none"}</span>),
     },
     { key: "oldest", title: "Oldest", rem: 5, isNumber: true, cell: (row) => <Ago time={of(row).oldest} /> },
