@@ -63,7 +63,7 @@ test("a node is copied three times from its panel", async ({ page, site }) => {
 });
 
 test("nodes are uncordoned and untainted, and pods leave", async ({ page, site }) => {
-  const edits = ["uncordon=worker-15", "untaint=gpu", "without=load/busy-0"].map((edit) => `e=${encodeURIComponent(edit)}`).join("&");
+  const edits = ["uncordon=worker-15", "untaint=gpu", "without=load/busy-1"].map((edit) => `e=${encodeURIComponent(edit)}`).join("&");
   await page.goto(`${site.url}${TRY}?${edits}`);
   await expect(result(page)).toContainText(/0 → 2/);
   await expect(page.getByRole("heading", { name: "Gained: 2 nodes" })).toBeVisible();

@@ -63,7 +63,7 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
   const box = useRef<HTMLDivElement>(null);
   const add = (): void => {
     setDrafts([...drafts, { start: isPodEditable ? "cpu=" : "node+=", value: "", id: nextId() }]);
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(".edit:last-of-type select")?.focus());
+    requestAnimationFrame(() => [...(box.current?.querySelectorAll<HTMLElement>(".edit select") ?? [])].at(-1)?.focus());
   };
   const long = tooLong(read.flatMap(({ edit }) => edit ?? []));
   // Fields that are empty are no edits, so the index of an edit is that among the others.
