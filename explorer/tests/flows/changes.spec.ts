@@ -29,7 +29,7 @@ test("a pod that is bound or deleted under an open page says so, and keeps its l
     api.put(bound);
     const box = page.getByRole("group", { name: "Bound" });
     await expect(box).toContainText(/The pod is on node worker-15 since/);
-    await expect(box).toContainText("Its last cause was ! NoRoom");
+    await expect(box).toContainText("Its last cause was NoRoom");
     await expect(page.locator(".stale-answer .headline")).toContainText("NoRoom");
     await picture(page, "pod-bound");
     await page.goto(`${site.url}#/pods/jobs/tight-1`);

@@ -41,6 +41,7 @@ test("hostile names, labels and reasons are shown and not run", async ({ page, s
   };
   await page.route(/\/v1\/(why|pods|nodes)/, async (route) => {
     const answer = await route.fetch();
+    if (answer.status() !== 200) return route.fulfill({ response: answer });
     await route.fulfill({ response: answer, json: poisoned(await answer.json()) });
   });
   await page.goto(`${site.url}#/pods/jobs/tight-0?node=worker-01`);
@@ -57,10 +58,8 @@ test("hostile names, labels and reasons are shown and not run", async ({ page, s
   expect(await page.evaluate(() => document.body.innerText.includes("\u202e"))).toBe(false);
 });
 
-test("a pod whose own names are hostile has its page", async ({ page, site }) => {
-  await page.goto(`${site.url}#/pods/odd/${encodeURIComponent("odd\u202egnp\u200b")}`);
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("U+202E");
-  await expect(page.locator("canvas")).toBeVisible();
-  await page.getByRole("slider").press("Enter");
-  await expect(page.getByRole("region", { name: /^Node / })).toBeVisible();
+test("an address with a hostile name opens, and shows the name letter by letter", async ({ page, site }) => {
+  await page.goto(`${site.url}#/pods/odd/${encodeURIComponent(`odd${HOSTILE}`)}`);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("odd<img src=x onerror=\"document.title=1\">U+202E");
+  await expect(page.getByRole("group", { name: "Not here" })).toBeVisible();
 });

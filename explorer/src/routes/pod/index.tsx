@@ -168,9 +168,9 @@ function Answer({ route, namespace, name, by, answer, at, path, history }: Answe
       {answer.message && (
         <>
           <h2>kube-scheduler's message</h2>
-          <pre>
+          <p class="message mono">
             <Shown text={answer.message} />
-          </pre>
+          </p>
         </>
       )}
       <p class="muted">
