@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 
 use nodesift_cache::Row;
 use nodesift_sandbox::fault::Fault;
-use nodesift_sandbox::{Interface, Verdict};
+use nodesift_sandbox::{Facts, Interface, Verdict};
 use parking_lot::{Mutex, RwLock};
 use prometheus_client::metrics::counter::Counter;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -66,7 +66,7 @@ impl Function<'_> {
     fn call(self, component: &ActivePredicate, context: &Arc<Context>) -> Result<(Returned, Trace), Fault> {
         let is_pointwise = !component.module.is_cluster_wide();
         let recorder = Arc::new(Recorder::new(Arc::clone(context), is_pointwise));
-        let facts = Arc::clone(&recorder) as _;
+        let facts: Arc<dyn Facts> = Arc::clone(&recorder) as _;
         let returned = match self {
             Self::Filter => Returned::Verdict(component.filter(facts, context)?),
             Self::Score(check) => Returned::Scores(component.score(facts, context, |scores| {
