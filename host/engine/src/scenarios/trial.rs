@@ -10,7 +10,7 @@ use std::time::Instant;
 use nodesift_cache::metadata::{PodFacts, PodRecord};
 use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::printable;
+use nodesift_sandbox::{Facts, printable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Engine;
@@ -248,7 +248,7 @@ impl<'a> Tried<'a> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let (facts, rows, until) = (Arc::clone(context) as _, context.rows(), context.deadline());
+            let (facts, rows, until) = (Arc::clone(context) as Arc<dyn Facts>, context.rows(), context.deadline());
             let outcome = match self {
                 Self::Predicate(_) => component.module.filter(facts, rows, until).map(drop),
                 Self::Scorer(_) => component.module.score(facts, rows, until).map(drop),
