@@ -1,4 +1,4 @@
-//! The built-in predicates, compiled once for all test programs. Start at [`folder`].
+//! The built-in predicates and scorers, compiled once for all test programs. Start at [`folder`].
 //!
 //! A build of the dev profile compiles them for seconds. Where several programs of several threads each begin with that at the same time,
 //! every one waits for minutes, and the limit on that wait, which is one of the clock, refuses predicates that are as good as ever.
@@ -14,7 +14,7 @@ use crate::sidecar;
 const NOTHING: &str = r#"{"apiVersion": "v1", "kind": "List", "items": []}"#;
 
 /// The folder of compiled code below `cache` that the binary at `binary` uses with `cache` as its `XDG_CACHE_HOME`, with every
-/// predicate of the default policy compiled. Only the first call of all test programs compiles, and the others wait for it.
+/// predicate and scorer of the default policy compiled. Only the first call of all test programs compiles, and the others wait for it.
 ///
 /// # Panics
 ///
@@ -25,7 +25,8 @@ pub fn folder(binary: &Path, cache: &Path) -> PathBuf {
         let nothing = cache.join("nothing.json");
         std::fs::write(&nothing, NOTHING).expect("a cluster's file");
         let mut command = sidecar::plain(binary, cache);
-        let output = sidecar::run(command.arg("filter").arg("--cluster").arg(&nothing));
+        // Scorers are loaded where somebody asks for scores.
+        let output = sidecar::run(command.args(["filter", "--scores", "1", "--cluster"]).arg(&nothing));
         assert_eq!(output.code, Some(0), "the default policy does not load: {}", output.stderr);
     });
     cache.join("nodesift/modules")
