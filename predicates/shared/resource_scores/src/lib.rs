@@ -1,6 +1,9 @@
 //! Resources of nodes as the scores of NodeResourcesFit and NodeResourcesBalancedAllocation weigh them. Equivalent to
 //! resource_allocation.go in kube-scheduler's pkg/scheduler/framework/plugins/noderesources.
 //!
+//! An extended resource that a node does not list does not count there, also where a DeviceClass serves it: kube-scheduler counts the
+//! devices of the class then (gate `DRAExtendedResource`).
+//!
 //! [`ResourceSpec`] is a resource as arguments list it; [`Weighed`] has its amounts per row. Start at [`Weighed::amounts`].
 
 mod name;
