@@ -83,7 +83,7 @@ impl ImageLocality {
     }
 }
 
-/// What an image of this size adds to the sum of a node that holds it, as `holders` of all `nodes` do.
+/// Returns the amount that an image of this size adds to the sum of a node that holds it, as `holders` of all `nodes` do.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as in Go")]
 fn worth(size: i64, holders: usize, nodes: usize) -> i64 {
     (size as f64 * (holders as f64 / nodes as f64)) as i64

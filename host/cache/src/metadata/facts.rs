@@ -417,7 +417,7 @@ pub struct SpecFacts {
 /// Usage of a pod with that of containers that name none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct NonZeroUsage {
-    /// Usage that counts.
+    /// Usage by the rules that are followed.
     pub counted: NonZero,
     /// Usage by each of [`ResizeRules::all`]; none where they all give the same.
     pub by_rules: Option<[NonZero; ResizeRules::COUNT]>,

@@ -128,7 +128,7 @@ pub fn existing(pod: &Pod, rules: ResizeRules) -> Requests {
 pub struct NonZero {
     /// Processor time in millicores.
     pub cpu: i64,
-    /// Memory in bytes.
+    /// Amount of memory in bytes.
     pub memory: i64,
 }
 
@@ -164,7 +164,7 @@ pub fn existing_non_zero(pod: &Pod, rules: ResizeRules) -> NonZero {
     NonZero { cpu: sums.get(CPU), memory: sums.get(MEMORY) }
 }
 
-/// What containers ask for of those of `cpu` and `memory` that they do not name.
+/// Amounts of `cpu` and `memory` for a container that does not name them; those that `is_filled` leaves out are missing.
 fn unnamed(is_filled: impl Fn(&str) -> bool) -> ResourceList {
     let amounts =
         [(CPU, Quantity::from_millis(UNNAMED_CPU_MILLIS)), (MEMORY, Quantity::from_units(UNNAMED_MEMORY_BYTES))];

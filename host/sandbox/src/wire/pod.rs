@@ -45,7 +45,7 @@ pub struct Term {
     pub fields: Vec<Requirement>,
 }
 
-/// `pod-placement.preferred-term`: a PreferredSchedulingTerm.
+/// `pod-placement.preferred-term`: a PreferredSchedulingTerm, a term with its weight.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, ComponentType, Lower)]
 #[component(record)]
 pub struct PreferredTerm {

@@ -29,7 +29,7 @@ pub struct Node {
     pub(super) features: BTreeSet<String>,
     pub(super) conditions: BTreeMap<String, u8>,
     pub(super) info: BTreeMap<String, String>,
-    /// Sizes by name.
+    /// Sizes of images in bytes, by name.
     pub(super) images: BTreeMap<String, i64>,
     /// By interface and function, in seconds since 1970-01-01T00:00:00Z.
     pub(super) moments: BTreeMap<&'static str, i64>,
