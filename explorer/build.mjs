@@ -15,12 +15,15 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 export const dist = join(here, "dist");
 
 /** The most bytes of each kind of file, gzipped: a first load over a port-forward stays below half a second. */
-const BUDGET = { js: 40_000, css: 8_000, html: 2_000, svg: 1_000 };
+const BUDGET = { js: 40_000, css: 8_000, html: 2_000, svg: 1_000, txt: 2_000 };
 
 /** Builds everything, and returns the gzipped size of each file by its name. */
 export async function build() {
   await rm(dist, { recursive: true, force: true });
   await mkdir(join(dist, "assets"), { recursive: true });
+  // The only code of others in the page; its licence wants to be where the code is.
+  const licences = await hashed("licences", "txt", await readFile(join(here, "node_modules/preact/LICENSE")));
+  const icon = await hashed("icon", "svg", await readFile(join(here, "src/icon.svg")));
   const result = await esbuild.build({
     absWorkingDir: here,
     entryPoints: { page: "src/main.tsx", style: "src/style/index.css" },
@@ -35,13 +38,11 @@ export async function build() {
     entryNames: "[name]-[hash]",
     outdir: join(dist, "assets"),
     legalComments: "none",
+    define: { LICENCES: JSON.stringify(`assets/${licences}`) },
     metafile: true,
     logLevel: "warning",
   });
-  const icon = await readFile(join(here, "src/icon.svg"));
-  const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`;
-  await writeFile(join(dist, "assets", iconName), icon);
-  const names = [...Object.keys(result.metafile.outputs).map((path) => path.split("/").at(-1)), iconName];
+  const names = [...Object.keys(result.metafile.outputs).map((path) => path.split("/").at(-1)), icon, licences];
   const name = (start) => `assets/${names.find((name) => name.startsWith(start))}`;
   const template = await readFile(join(here, "src/index.html"), "utf8");
   const first = firstLoad(result.metafile, name("page-"));
@@ -53,6 +54,13 @@ export async function build() {
   }
   sizes["scripts of the first load"] = first.reduce((sum, file) => sum + sizes[file], 0);
   return sizes;
+}
+
+/** Writes a file of dist/assets, and returns its name with a part of its hash. */
+async function hashed(stem, ending, content) {
+  const name = `${stem}-${createHash("sha256").update(content).digest("hex").slice(0, 8)}.${ending}`;
+  await writeFile(join(dist, "assets", name), content);
+  return name;
 }
 
 /** The script of the page and those that it imports before it runs. */

@@ -16,7 +16,7 @@ export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
   "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain" };
 const CALLS = /^\/(v1\/|version$|readyz$|livez$|metrics$)/;
 
 /** Starts the server on a port of loopback, 0 for a free one; `sidecar` is the address that calls go to. */

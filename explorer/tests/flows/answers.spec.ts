@@ -20,11 +20,17 @@ const ANSWERS: [string, string][] = [
   ["Pending", "v1/pending?by=owner&limit=1"],
   ["NodeColumns", "v1/nodes?columns=name,unschedulable,taints,free:cpu,label:pool&rows=0-3"],
   ["NodeState", "v1/nodes/worker-01"],
+  ["Why", "v1/why?pod=jobs/tight-0&by=pool&cells=true&help=true"],
+  ["Why", "v1/why?pod=shop/lost-volume"],
+  ["PodHistory", "v1/pods/jobs/tight-0/history"],
   ["Policy", "v1/policy"],
   ["PolicyHistory", "v1/policy/history"],
   ["Shadows", "v1/policy/shadow"],
   ["Negotiations", "v1/negotiations"],
 ];
+
+/** Types of answers about one pod, which have a file of their own. */
+const OF_ONE_POD = ["Why", "PodHistory"];
 
 const POLICY =
   "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: answers}\nspec:\n  schedulerNames: [default-scheduler]\n" +
@@ -35,7 +41,11 @@ async function compile(literals: [string, unknown][]): Promise<string> {
   const folder = await mkdtemp(join(root, "test-results/answers-"));
   const names = [...new Set(literals.map(([type]) => type))];
   const lines = literals.map(([type, value], at) => `export const answer${at}: ${type} = ${JSON.stringify(value)};`);
-  await writeFile(join(folder, "answers.ts"), `import type { ${names.join(", ")} } from "../../src/api/types";\n${lines.join("\n")}\n`);
+  const imports = [
+    [OF_ONE_POD.filter((name) => names.includes(name)), "why"],
+    [names.filter((name) => !OF_ONE_POD.includes(name)), "types"],
+  ].map(([types, file]) => `import type { ${(types as string[]).join(", ")} } from "../../src/api/${file}";`);
+  await writeFile(join(folder, "answers.ts"), [...imports, ...lines, ""].join("\n"));
   const config = { extends: "../../tsconfig.json", include: ["answers.ts"] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", folder], { cwd: root, encoding: "utf8" });

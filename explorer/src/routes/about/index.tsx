@@ -7,6 +7,9 @@ import { Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts } from "../../ui/table";
 
+/** The address of the licences of code by others, which the build puts here. */
+declare const LICENCES: string;
+
 export function About(_: { route: Route }) {
   const version = usePolled<Version>("version", SLOW_MS);
   const access = usePolled<Access>("v1/access", SLOW_MS);
@@ -46,7 +49,7 @@ export function About(_: { route: Route }) {
         <code>nodesift why</code>, <code>nodesift top</code> and <code>nodesift policy status</code>.
       </p>
       <p>
-        nodesift is licensed under Apache-2.0. The page contains Preact, under the MIT licence, copyright 2015–present Jason Miller.
+        nodesift is licensed under Apache-2.0. The page contains Preact, under <a href={LICENCES}>its licence</a>.
       </p>
     </>
   );
