@@ -56,13 +56,27 @@ export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS):
   return { ...polled, isOther: false };
 }
 
-/** The time of the clock, again every so many milliseconds. */
-export function useNow(everyMs = 1_000): number {
-  const [now, setNow] = useState(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
+const tickers = new Set<() => void>();
+let ticking: ReturnType<typeof setInterval> | undefined;
+
+/** Runs something every second, by one timer for all, until the function that is returned is called. */
+export function onTick(run: () => void): () => void {
+  tickers.add(run);
+  ticking ??= setInterval(() => {
+    for (const ticker of [...tickers]) ticker();
+  }, 1_000);
+  return () => {
+    tickers.delete(run);
+    if (tickers.size > 0) return;
+    clearInterval(ticking);
+    ticking = undefined;
+  };
+}
+
+/** The time of the clock, again every second. */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => onTick(() => setNow(Date.now())), []);
   return now;
 }
 

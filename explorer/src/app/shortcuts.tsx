@@ -2,7 +2,7 @@
 //
 // They do nothing while a field has the focus or a modifier is held. Start at useShortcut.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Shortcut {
   key: string;
@@ -19,7 +19,8 @@ const active = new Set<Shortcut>();
 export function useShortcut(key: string, text: string, run: (event: KeyboardEvent) => void): void {
   const newest = useRef(run);
   newest.current = run;
-  useEffect(() => {
+  // Before the component is painted: a key that follows at once is not lost.
+  useLayoutEffect(() => {
     const shortcut: Shortcut = { key, text, run: (event) => newest.current(event) };
     active.add(shortcut);
     return () => void active.delete(shortcut);

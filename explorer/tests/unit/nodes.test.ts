@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeColumns } from "../../src/api/types";
+import type { Loaded } from "../../src/routes/nodes/table";
 import { groupRows, join, loadTable } from "../../src/routes/nodes/table";
 import { columnsOf, parseWhere, quantity } from "../../src/routes/nodes/where";
 
@@ -89,29 +90,41 @@ test("sums by a label are those of a slow twin", () => {
   ]);
 });
 
+/** A sidecar that gives these pages, each with the generation as its version, and says where a question names that of the next one. */
 function scripted(answers: (NodeColumns | undefined)[]) {
   const asked: string[] = [];
-  const get = async (path: string) => {
+  const get = async (path: string, { etag }: { etag: string | null }) => {
     asked.push(path.replace("v1/nodes?columns=name&rows=", ""));
     const value = answers.shift();
     assert.ok(value, "asked too often");
-    return { same: false, value, etag: null, ageMs: null };
+    const version = `${value.epoch}-${value.version.generation}`;
+    return etag === version ? { same: true, ageMs: null } : { same: false, value, etag: version, ageMs: null };
   };
-  return { asked, load: () => loadTable({ get } as never, ["name"], new AbortController().signal) };
+  return { asked, load: (known?: Loaded) => loadTable({ get } as never, ["name"], new AbortController().signal, known) };
 }
 
 test("pages are read until all rows are there", async () => {
   const { asked, load } = scripted([...PAGES]);
-  const table = await load();
+  const { table } = await load();
   assert.deepEqual([table.epoch, table.size, table.name(3)], ["e", 4, "d"]);
   assert.deepEqual(asked, ["0-9999", "2-10001"]);
+});
+
+test("an unchanged table is known by its first page, and one of several versions is read again", async () => {
+  const { asked, load } = scripted([...PAGES, PAGES[0], ...PAGES]);
+  const first = await load();
+  assert.equal(await load(first), first);
+  assert.deepEqual(asked, ["0-9999", "2-10001", "0-9999"]);
+  assert.notEqual(await load({ ...first, etag: "of before" }), first);
+  const later = { ...PAGES[1], version: { generation: "8", policyGeneration: "1" } } as NodeColumns;
+  assert.equal((await scripted([PAGES[0], later]).load()).etag, null);
 });
 
 test("where another process answers, all rows are read again, from the first on", async () => {
   const other = page(0, [["z", 1, null, null]]);
   other.epoch = "other";
   const { asked, load } = scripted([PAGES[0], other, other]);
-  const table = await load();
+  const { table } = await load();
   assert.deepEqual([table.epoch, table.size, table.name(0)], ["other", 1, "z"]);
   assert.deepEqual(asked, ["0-9999", "2-10001", "0-9999"]);
 });

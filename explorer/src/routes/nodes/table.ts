@@ -82,37 +82,54 @@ export class NodeTable implements RowFacts {
   }
 }
 
-/** Reads all pages of the columns. `progress` is called with the rows that are there and those to come. Throws ApiError. */
+/** A table, and the version by which an unchanged one is known; null where its pages are of several versions. */
+export interface Loaded {
+  table: NodeTable;
+  etag: string | null;
+}
+
+/**
+ * Reads all pages of the columns; `known` where the sidecar says that it still holds, by the first page alone, since a version is that of all
+ * rows. `progress` is called with the rows that are there and those to come. Throws ApiError.
+ */
 export async function loadTable(
   client: Client,
   columns: string[],
   signal: AbortSignal,
+  known?: Loaded,
   progress: (rows: number, all: number) => void = () => {},
-): Promise<NodeTable> {
+): Promise<Loaded> {
   const pages: NodeColumns[] = [];
+  const etags = new Set<string | null>();
   let rows = 0;
   let all = 1;
   let restarts = 0;
   while (rows < all) {
     const path = withQuery("v1/nodes", { columns: columns.join(","), rows: `${rows}-${rows + PAGE_ROWS - 1}` });
-    const answer = await client.get<NodeColumns>(path, { signal });
-    if (answer.same) break;
+    const answer = await client.get<NodeColumns>(path, { signal, etag: rows === 0 && known ? known.etag : null });
+    if (answer.same) {
+      if (known) return known;
+      throw new ApiError("failed", 304, "unchanged, to a question that names no version");
+    }
     if (pages[0] && pages[0].epoch !== answer.value.epoch) {
       // Another process: its rows are other nodes, so that all are read again.
       if (restarts === MOST_RESTARTS) throw new ApiError("failed", 200, "several processes answer in turn");
       restarts += 1;
       pages.length = 0;
+      etags.clear();
       rows = 0;
       all = 1;
       continue;
     }
     pages.push(answer.value);
+    etags.add(answer.etag);
     rows = answer.value.first + answer.value.rows;
     all = answer.value.nodes;
     if (answer.value.rows === 0) break;
     progress(rows, all);
   }
-  return join(pages);
+  const [etag = null] = etags;
+  return { table: join(pages), etag: etags.size === 1 ? etag : null };
 }
 
 /** Puts pages together, in the order of their rows. */

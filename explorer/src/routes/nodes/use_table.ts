@@ -5,7 +5,7 @@ import { isAbort } from "../../api/client";
 import { ApiError } from "../../api/errors";
 import { session } from "../../api/hooks";
 import { waitMs } from "../../api/poller";
-import type { NodeTable } from "./table";
+import type { Loaded, NodeTable } from "./table";
 import { loadTable, PAGE_ROWS } from "./table";
 
 /** The time between two readings of a table of one page, in milliseconds. */
@@ -38,6 +38,7 @@ export function useTable(columns: string[]): TableState {
     const call = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
+    let known: Loaded | undefined;
     const read = async () => {
       if (document.visibilityState === "hidden") {
         timer = setTimeout(() => void read(), SMALL_MS);
@@ -48,7 +49,8 @@ export function useTable(columns: string[]): TableState {
       let error: ApiError | undefined;
       try {
         const progress = (rows: number, all: number) => setState((state) => ({ ...state, progress: { rows, all } }));
-        const table = await loadTable(session.client, wanted.split(","), call.signal, progress);
+        known = await loadTable(session.client, wanted.split(","), call.signal, known, progress);
+        const { table } = known;
         session.saw(table.epoch || undefined);
         failures = 0;
         if (table.size > PAGE_ROWS) interval = LARGE_MS;
