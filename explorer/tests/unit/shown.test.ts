@@ -1,8 +1,10 @@
 // Texts of others: nothing in them hides, reorders or runs; and numbers as people read them.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { amount, duration, share } from "../../src/ui/format";
+import { quoted } from "../../src/ui/quoted";
 import { pieces, visible } from "../../src/ui/shown";
 
 test("controls, directions, joiners and lone surrogates are marks", () => {
@@ -28,4 +30,11 @@ test("amounts are in the units that people write", () => {
 
 test("times are in the largest unit of which there are two", () => {
   assert.deepEqual([0, 119_000, 120_000, 7_199_000, 7_200_000, 172_800_000, -5].map(duration), ["0 s", "119 s", "2 min", "119 min", "2 h", "2 d", "0 s"]);
+});
+
+test("words of a command are one word to a shell, whatever is in them", () => {
+  for (const word of ["web-0", "a b", "$(id)", "`id`", "a;b", "it's", 'a"b', "a\\b", "", "*", "~", "#x", "a\nb", "!x", "é"]) {
+    const { stdout } = spawnSync("sh", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" });
+    assert.equal(stdout, word, JSON.stringify(word));
+  }
 });

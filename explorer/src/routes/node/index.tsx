@@ -8,6 +8,7 @@ import type { Route } from "../../app/router";
 import { href } from "../../app/router";
 import { CopyMenu } from "../../ui/copy_menu";
 import { amount, count, counted } from "../../ui/format";
+import { quoted } from "../../ui/quoted";
 import { Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
@@ -34,7 +35,7 @@ export function Node({ route }: { route: Route }) {
           items={[
             { label: "Link", text: () => location.href },
             { label: "Name", text: () => name },
-            ...(pod ? [{ label: "Command", text: () => `nodesift why ${pod} --node ${name}` }] : []),
+            ...(pod ? [{ label: "Command", text: () => `nodesift why ${quoted(pod)} --node ${quoted(name)}` }] : []),
             { label: "Object as JSON", text: () => JSON.stringify(object.value ?? null, null, 2) },
           ]}
         />

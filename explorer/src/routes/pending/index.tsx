@@ -17,6 +17,7 @@ import { Choice, TextField } from "../../ui/fields";
 import { count, counted } from "../../ui/format";
 import type { GridColumn } from "../../ui/grid";
 import { Grid } from "../../ui/grid";
+import { quoted } from "../../ui/quoted";
 import { Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Ago } from "../../ui/time";
@@ -153,7 +154,7 @@ function copyItems(filter: Filter): CopyItem[] {
   });
   return [
     { label: "Link", text: () => location.href },
-    { label: "Command", text: () => `nodesift top pending${filter.namespace ? ` -n ${filter.namespace}` : ""}` },
+    { label: "Command", text: () => `nodesift top pending${filter.namespace ? ` -n ${quoted(filter.namespace)}` : ""}` },
     { label: "CSV file", file: file("pending-pods.csv", "text/csv", podsAsCsv) },
     { label: "JSON file", file: file("pending-pods.json", "application/json", (pods) => `${JSON.stringify(pods, null, 2)}\n`) },
   ];

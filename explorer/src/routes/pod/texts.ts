@@ -2,6 +2,7 @@
 
 import type { HelpfulEdit, NearNode, Why } from "../../api/why";
 import { count, counted } from "../../ui/format";
+import { quoted } from "../../ui/quoted";
 import { visible } from "../../ui/shown";
 import { amount } from "./amount";
 import { details, listed } from "./details";
@@ -59,11 +60,6 @@ export function faultText(fault: Why["faults"][number]): string {
   const effect =
     fault.effect === "Rejected" ? "it counts as rejecting every node" : fault.effect === "Ignored" ? "it is ignored" : fault.effect;
   return `${fault.predicate} failed (${fault.fault}: ${fault.detail}); ${effect}`;
-}
-
-/** A word for a shell, in quotes where it needs them. */
-function quoted(word: string): string {
-  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Code in a line, between more backticks than it has in a row. */
