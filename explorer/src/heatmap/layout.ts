@@ -7,7 +7,7 @@ import { FITS } from "./cells";
 const BLOCKS = 200;
 
 /** Edges of a cell with its gap, in CSS pixels, the largest first: below 3 there is no gap. */
-const EDGES = [16, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
+const EDGES = [28, 22, 18, 16, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /** Height that the map keeps to as long as cells can be smaller, in CSS pixels: cause and map fit on one screen. */
 const HEIGHT = 340;

@@ -1,5 +1,7 @@
 // The causes for which pods are pending, in the order in which the sidecar ranks them. Start at CAUSES.
 
+import { Shown } from "./shown";
+
 /** A cause of the closed list. */
 export interface Cause {
   name: string;
@@ -37,7 +39,7 @@ export function CauseBadge({ name }: { name: string }) {
   const cause = causeOf(name);
   return (
     <span class={cause.alarming ? `badge alarming cause-${name}` : "badge"} title={cause.text}>
-      {name}
+      <Shown text={name} />
     </span>
   );
 }

@@ -55,7 +55,16 @@ test("hostile names, labels and reasons are shown and not run", async ({ page, s
   expect(await page.locator("img").count()).toBe(0);
   expect(await page.title()).not.toBe("1");
   // Nothing reorders what stands beside it.
-  expect(await page.evaluate(() => document.body.innerText.includes("\u202e"))).toBe(false);
+  const unmarked = await page.evaluate(() => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    while (texts.nextNode()) {
+      const { data, parentElement } = texts.currentNode as Text;
+      if (data.includes("\u202e")) found.push(`${parentElement?.closest("[class]")?.className}: ${data}`);
+    }
+    return found;
+  });
+  expect(unmarked).toEqual([]);
 });
 
 test("an address with a hostile name opens, and shows the name letter by letter", async ({ page, site }) => {
