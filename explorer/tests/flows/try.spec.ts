@@ -124,7 +124,7 @@ test("a manifest is pasted, changed, and compared with itself", async ({ page, s
   const field = page.getByLabel("Manifest in YAML or JSON");
   await field.fill(DEPLOYMENT.replace("CPU", "40"));
   await expect(result(page)).toContainText("0 → 0");
-  await page.getByRole("button", { name: "Compare with it as it is now" }).click();
+  await page.getByRole("button", { name: "Compare later versions with this one" }).click();
   await field.fill(DEPLOYMENT.replace("CPU", "2"));
   await expect(result(page)).toContainText(/0 → \d+\s*\(\+/);
   const said = (await result(page).textContent()) ?? "";

@@ -95,7 +95,7 @@ export function Help({ namespace, name, fits, onFound }: HelpProps) {
   useShortcut("h", "find edits that would help", () => void ask());
   return (
     <>
-      <p>
+      <p class="help">
         <button type="button" onClick={() => void ask()} disabled={isAsking} aria-busy={isAsking}>
           {found ? "Evaluate again" : "Evaluate single edits"}
         </button>{" "}

@@ -68,7 +68,7 @@ export function NodeTable({ answer, cells, groups, by, names, markOf, selected, 
     cell: (at: number) => <Shown text={groups?.values[groups.codes[row(at)] ?? -1] ?? "(without)"} />,
   };
   return (
-    <section aria-labelledby="nodes">
+    <section class="node-table" aria-labelledby="nodes">
       <h2 id="nodes">
         {counted(rows.length, "node")} <Shown text={which} />
       </h2>

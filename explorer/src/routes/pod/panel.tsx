@@ -11,6 +11,7 @@ import { href } from "../../app/router";
 import { toQuery } from "../../edits/link";
 import { Shown } from "../../ui/shown";
 import { Facts } from "../../ui/table";
+import { number } from "./amount";
 import { details } from "./details";
 
 /** Taints of the node that are shown. */
@@ -125,6 +126,7 @@ function taintsOf(object: NodeObject): string {
 
 function amountsOf(object: NodeObject): string {
   return Object.entries(object.status?.allocatable ?? {})
-    .map(([name, quantity]) => `${name} ${quantity}`)
+    // Cores are cores here, and thousandths in answers.
+    .map(([name, quantity]) => `${name} ${name === "cpu" ? quantity : number(name, quantity)}`)
     .join(", ");
 }

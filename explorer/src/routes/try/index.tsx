@@ -104,11 +104,11 @@ export function TryManifest({ route }: { route: Route }) {
           />
         )}
         <button type="button" disabled={!outcome.result || baseline === manifest} onClick={() => setBaseline(manifest)}>
-          Compare with it as it is now
+          Compare later versions with this one
         </button>
         {baseline !== undefined && (
           <button type="button" onClick={() => setBaseline(undefined)}>
-            Compare no versions
+            Compare no more
           </button>
         )}
       </div>
