@@ -1,7 +1,7 @@
 // The documents of the sidecar as components read them. Start at usePolled.
 
 import { createContext } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Client } from "./client";
 import type { Clock, Polled } from "./poller";
 import { UNKNOWN } from "./poller";
@@ -34,7 +34,8 @@ export interface PolledView<T> extends Polled<T> {
 export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS): PolledView<T> {
   const [state, setState] = useState<{ path: string | null; polled: Polled<T> }>({ path: null, polled: UNKNOWN });
   const last = useRef<{ value: T; at: number | undefined } | undefined>(undefined);
-  useEffect(() => {
+  // Not after the next frame: what is drawn first waits for the answer.
+  useLayoutEffect(() => {
     if (path === null) return;
     return session.watch<T>(path, intervalMs, (polled) => setState({ path, polled }));
   }, [path, intervalMs]);

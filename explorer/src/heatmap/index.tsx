@@ -3,7 +3,7 @@
 // It is a picture of the table of nodes, which is always there. To a screen reader it is a slider over nodes, because a slider has the
 // same keys and says its value as it moves. Start at HeatMap.
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, counted } from "../ui/format";
 import { Shown, visible } from "../ui/shown";
 import { cellAt, layout, placeOf, step, type Groups, type Layout } from "./layout";
@@ -151,7 +151,8 @@ function Cursor({ map, at }: { map: Layout; at: number }) {
 /** The width of an element, and the device pixels of a CSS pixel. Both change with the zoom. */
 function useRoom(box: { current: HTMLElement | null }): { width: number; scale: number } {
   const [room, setRoom] = useState({ width: 0, scale: 1 });
-  useEffect(() => {
+  // Before the first frame, so that the map is in it.
+  useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     const measure = (): void => {

@@ -33,6 +33,10 @@ export function Pod({ route }: { route: Route }) {
   const by = labelOf(route.parameters.get("by"));
   const path = whyPath(namespace, name, by);
   const answer = usePodAnswer(path);
+  const encoded = answer.value?.cells ?? "";
+  const cells = useMemo(() => decode(encoded), [encoded]);
+  // Asked for beside the answer, since the map needs both.
+  const label = useLabel(by, answer.value && cells.length);
   const mayOperate = useMay("operate");
   const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
   const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
@@ -49,7 +53,18 @@ export function Pod({ route }: { route: Route }) {
       {(!isGone || answer.value) && (
         <Document polled={isGone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
           {(value) => (
-            <Answer route={route} namespace={namespace} name={name} by={by} answer={value} at={answer.at} path={path} history={past.value} />
+            <Answer
+              route={route}
+              namespace={namespace}
+              name={name}
+              by={by}
+              answer={value}
+              cells={cells}
+              label={label}
+              at={answer.at}
+              path={path}
+              history={past.value}
+            />
           )}
         </Document>
       )}
@@ -63,15 +78,15 @@ interface AnswerProps {
   name: string;
   by: string;
   answer: Why;
+  cells: Uint8Array;
+  label: ReturnType<typeof useLabel>;
   /** When the sidecar gave it, in milliseconds of the clock. */
   at: number | undefined;
   path: string;
   history: PodHistory | undefined;
 }
 
-function Answer({ route, namespace, name, by, answer, at, path, history }: AnswerProps) {
-  const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
-  const label = useLabel(by, cells.length);
+function Answer({ route, namespace, name, by, answer, cells, label, at, path, history }: AnswerProps) {
   const names = useNames(cells.length);
   const { marks, markOf } = useMarks(answer);
   const selected = route.parameters.get("step") ?? "";

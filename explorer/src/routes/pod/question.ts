@@ -1,7 +1,7 @@
 // What the page asks about a pod: the answer, again whenever the cluster has changed, and the rows that its cells stand for.
 // Start at `usePodAnswer`.
 
-import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { PULSE_PATH } from "../../app/pulse";
 import { isAbort, withQuery } from "../../api/client";
 import { LIST_MS, session, usePolled, type PolledView } from "../../api/hooks";
@@ -48,7 +48,7 @@ export function useLabel(key: string, rows: number | undefined): { groups: Group
   const restarts = useRestarts();
   const of = state?.key === key ? state : undefined;
   const isOther = of?.groups !== undefined && rows !== undefined && of.groups.codes.length !== rows;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!key) return;
     const call = new AbortController();
     labelColumn(session.client, key, call.signal)
