@@ -28,7 +28,7 @@ profiles:
     );
     let output = workshop.run(&["policy", "import", "scheduler.yaml"]);
     assert_eq!(output.code, Some(0), "{}", output.stderr);
-    for noted in ["scheduler.yaml:3:", "extenders", "score"] {
+    for noted in ["scheduler.yaml:3:", "extenders"] {
         assert!(
             output.stderr.contains(noted) && output.stdout.contains(noted),
             "{noted:?}: {}\n{}",
@@ -36,6 +36,7 @@ profiles:
             output.stdout
         );
     }
+    assert!(output.stdout.contains("  scores: []\n"), "{}", output.stdout);
     workshop.write("policy.yaml", &output.stdout);
     let answer = workshop.answer(&["explain", "-o", "jsonl", "--cluster", "cluster.json", "--policy", "policy.yaml"]);
     assert!(!predicates(&answer).contains(&"TaintToleration".to_owned()), "{answer}");

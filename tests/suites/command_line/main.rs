@@ -18,6 +18,7 @@ mod import;
 mod inputs;
 mod moved;
 mod policies;
+mod scores;
 mod shipped;
 mod synthetic;
 mod why;
