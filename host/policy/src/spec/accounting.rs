@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::check::{Checker, names, readable, values, written};
-use super::module::{ModuleFields, ModuleSource, NamedModule};
+use super::module::{ModuleFields, ModuleSource, NamedModule, Role};
 use super::policy::{ANNOTATION_KEY, Place};
 use crate::declare::{Maps, Texts, declare_map};
 use crate::limits::{IGNORED_NAMESPACES_MAX, WATERMARK_PERCENT_MAX, WATERMARKS_MAX};

@@ -11,7 +11,7 @@ use super::policy::Place;
 use super::predicate::{INSTANCES, InstanceLife, LimitsFields, ON_ERROR, PredicateSpec, SpecLimits};
 use crate::declare::{Maps, Texts, declare_map};
 use crate::kubernetes::{DefaultScore, MinorVersion, Table};
-use crate::limits::{SCORE_WEIGHT_MAX, SCORERS_MAX};
+use crate::limits::SCORERS_MAX;
 use crate::tree::At;
 use nodesift_engine::OnError;
 use nodesift_engine::limits::SCORE_WEIGHT;
