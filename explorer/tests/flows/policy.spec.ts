@@ -43,7 +43,7 @@ test("a reload and a refusal are seen while the page is open", async ({ browser,
     await expect(history.getByRole("row").nth(2)).toContainText("added: TaintToleration");
     await picture(page, "policy-history");
     await page.getByRole("link", { name: "Overview" }).click();
-    await expect(page.getByRole("region", { name: "Something is wrong" })).toBeVisible();
+    await expect(page.getByRole("region", { name: "Something is wrong" })).toContainText("policy refused at step document of NoSuchPredicate");
     await picture(page, "overview-wrong");
   } finally {
     await context.close();

@@ -1,4 +1,5 @@
-// A small cluster with a pod of most causes and with hostile names, and a large one of plain nodes, as `serve --cluster` reads them.
+// Clusters as `serve --cluster` reads them: a small one with a pod of most causes and with hostile names, one of a node with 10,000 taints,
+// and large ones of plain nodes.
 //
 // Start at cluster().
 
@@ -9,7 +10,7 @@ export const HOSTILE = '<img src=x onerror="document.title=1">\u202egnp.\u200b=1
 export const LONG_NAME = `${"long-".repeat(50)}end`;
 
 /** Taints of one node, as no real one has: the page must stay quick. */
-export const TAINTS = 10_000;
+const TAINTS = 10_000;
 
 const GI = 1024 ** 3;
 
@@ -49,8 +50,6 @@ export function cluster() {
       unschedulable: at === 15,
     }),
   );
-  const many = Array.from({ length: TAINTS }, (_, at) => ({ key: `example.com/taint-${at}`, value: "x", effect: "NoSchedule" }));
-  nodes.push(node("tainted", { taints: many }));
   nodes.push(node(LONG_NAME, { labels: { note: "long" } }));
   nodes.push(node("hostile", { labels: { note: HOSTILE }, taints: [{ key: "dedicated", value: HOSTILE, effect: "NoSchedule" }] }));
   const bound = nodes.slice(0, 15).map((node, at) => pod(`busy-${at}`, { nodeName: node.metadata.name }, { cpu: "5", namespace: "load" }));
@@ -70,6 +69,12 @@ export function cluster() {
     pod("odd\u202egnp\u200b", { nodeSelector: { pool: HOSTILE } }, { namespace: "odd" }),
   ];
   return { apiVersion: "v1", kind: "List", items: [...nodes, ...bound, ...pending] };
+}
+
+/** A cluster of one node with 10,000 taints, and without pods: a debug build takes longer than a predicate may for one pod. */
+export function taintedCluster() {
+  const taints = Array.from({ length: TAINTS }, (_, at) => ({ key: `example.com/taint-${at}`, value: "x", effect: "NoSchedule" }));
+  return { apiVersion: "v1", kind: "List", items: [node("tainted", { taints })] };
 }
 
 /** A cluster of so many plain nodes. */

@@ -34,7 +34,7 @@ function Summary({ policy }: { policy: Policy }) {
           "last refusal",
           policy.lastFailure ? (
             <a href="#/policy">
-              <Shown text={`${policy.lastFailure.step}: ${policy.lastFailure.reason}`} />
+              <Shown text={`at step ${policy.lastFailure.step}${policy.lastFailure.predicate ? ` of ${policy.lastFailure.predicate}` : ""}`} />
             </a>
           ) : (
             "none"

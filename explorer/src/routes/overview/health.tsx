@@ -1,4 +1,4 @@
-// What `/readyz` says: nothing where all is well, else each remark. Start at Health.
+// What `/readyz` says: nothing where all is well, else what is wrong. Start at Health.
 
 import { useEffect, useState } from "preact/hooks";
 import { session } from "../../api/hooks";
@@ -10,14 +10,14 @@ const EVERY_MS = 5_000;
 
 interface Ready {
   isReady: boolean;
-  remarks: string[];
+  /** What is wrong; empty where nothing is. */
+  text: string;
 }
 
-/** The status of `/readyz` and the lines below its `ok`. */
+/** The answer of `/readyz`: one line, which begins with `ok` where the sidecar is ready. */
 export function readReady(status: number, text: string): Ready {
-  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const isReady = status === 200;
-  return { isReady, remarks: isReady && lines[0] === "ok" ? lines.slice(1) : lines };
+  return { isReady, text: isReady ? text.trim().replace(/^ok(, )?/, "") : text.trim() };
 }
 
 export function Health() {
@@ -41,17 +41,13 @@ export function Health() {
       call.abort();
     };
   }, []);
-  if (!ready || (ready.isReady && ready.remarks.length === 0)) return null;
+  if (!ready || (ready.isReady && ready.text === "")) return null;
   return (
     <section class="trouble" aria-labelledby="health">
       <h2 id="health">{ready.isReady ? "Something is wrong" : "Not ready"}</h2>
-      <ul>
-        {ready.remarks.map((remark) => (
-          <li key={remark}>
-            <Shown text={remark} />
-          </li>
-        ))}
-      </ul>
+      <p>
+        <Shown text={ready.text} />
+      </p>
     </section>
   );
 }
