@@ -2,6 +2,9 @@
 
 import { defineConfig } from "@playwright/test";
 
+/** Machines of CI are shared and sometimes slow: their timeouts are so many times as long. */
+const factor = Number(process.env["NODESIFT_TIMEOUT_FACTOR"] ?? 1);
+
 export default defineConfig({
   testDir: "tests/flows",
   outputDir: "test-results",
@@ -10,8 +13,8 @@ export default defineConfig({
   fullyParallel: false,
   forbidOnly: true,
   retries: 0,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  timeout: 120_000 * factor,
+  expect: { timeout: 15_000 * factor },
   reporter: [["list"]],
   use: {
     launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox"] },

@@ -29,7 +29,7 @@ export function Moment({ time }: { time: string }) {
   if (Number.isNaN(at)) return <span>{time}</span>;
   return (
     <time dateTime={time}>
-      {moment(at, now)} <span class="muted">({duration(now - at)} ago)</span>
+      <span class="nowrap">{moment(at, now)}</span> <span class="muted nowrap">({duration(now - at)} ago)</span>
     </time>
   );
 }

@@ -30,9 +30,11 @@ async function open(page: Page, site: Site, address: string, complete: (page: Pa
   await expect(complete(page).first()).toBeVisible();
 }
 
+// axe reads the contrast of every text: minutes on a busy machine.
+test.describe.configure({ timeout: 600_000 });
+
 for (const [look, media] of Object.entries(LOOKS)) {
   test(`axe finds nothing in ${look} colours`, async ({ page, site }) => {
-    test.setTimeout(600_000);
     await page.emulateMedia(media);
     for (const [name, address, complete] of PAGES) {
       await open(page, site, address, complete);
