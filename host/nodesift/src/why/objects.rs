@@ -205,14 +205,18 @@ impl SidecarObjects {
         let answer = client::get(&self.0, path, limits::CLIENT_CONNECT, limits::CLIENT_OBJECT_BYTES);
         match answer.map_err(ObjectsError::Read)? {
             (StatusCode::OK, text) => parsed(&text),
-            // A sidecar that does not know the path answers with this status too, and with another word.
-            (StatusCode::NOT_FOUND, text) if is_node && text.starts_with("NOT_FOUND") => {
+            (StatusCode::NOT_FOUND, text) if is_node && is_missing(&text) => {
                 Err(ObjectsError::Missing(what.to_owned()))
             }
             // It may be there, and its object not be kept: the answer says so.
             (code, text) => Err(ObjectsError::Read(anyhow!("{what}: {}: {}", code.as_u16(), text.trim()))),
         }
     }
+}
+
+/// Whether an answer says that there is no such object. A sidecar that does not know the path answers with another code.
+fn is_missing(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|answer| answer["error"]["code"] == "NOT_FOUND")
 }
 
 impl Objects for SidecarObjects {
@@ -274,4 +278,18 @@ pub(crate) fn encoded(name: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_is_not_there_is_told_from_a_path_that_is_not() {
+        assert!(is_missing(r#"{"error":{"code":"NOT_FOUND","message":"node \"n\" is not in the cache"}}"#));
+        assert!(!is_missing(
+            r#"{"error":{"code":"UNIMPLEMENTED","message":"there is nothing at /v1/nodes/n/object"}}"#
+        ));
+        assert!(!is_missing("NOT_FOUND"));
+    }
 }
