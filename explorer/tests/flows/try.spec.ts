@@ -104,6 +104,7 @@ test("an edit about a node that is not there is named beside its field", async (
   await page.goto(`${site.url}${TRY}?e=cpu%3D3&e=uncordon%3Dworker-99`);
   await expect(page.locator(".edit").nth(1).locator(".field-error")).toContainText("worker-99");
   await expect(page.locator(".edit").nth(0).locator(".field-error")).toHaveCount(0);
+  await expect(page.locator(".outdated .headline")).toContainText("0 → 0");
 });
 
 const DEPLOYMENT = `apiVersion: apps/v1

@@ -129,7 +129,7 @@ function Found({ answer, tryHref }: { answer: Why; tryHref: (edit: string) => st
           },
           { title: "Gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
           { title: "Fit then", isNumber: true, cell: ({ feasibleCount }) => count(feasibleCount) },
-          { title: "But", cell: ({ caveat }) => caveat },
+          { title: "But", cell: ({ caveat }) => <Shown text={caveat} /> },
         ]}
       />
       {answer.helpUnevaluated > 0 && (

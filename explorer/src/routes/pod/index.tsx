@@ -44,12 +44,12 @@ export function Pod({ route }: { route: Route }) {
   useShortcut("t", "try changes of the pod", () => go(tryAddress));
   return (
     <>
-      {isGone && answer.error && <Missing namespace={namespace} name={name} error={answer.error} history={past.value} />}
       {isGone && !answer.value && (
         <h1>
           <Shown text={`${namespace}/${name}`} />
         </h1>
       )}
+      {isGone && answer.error && <Missing namespace={namespace} name={name} error={answer.error} history={past.value} />}
       {(!isGone || answer.value) && (
         <Document polled={isGone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
           {(value) => (

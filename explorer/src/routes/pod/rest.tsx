@@ -52,7 +52,7 @@ export function Rest({ answer }: { answer: Why }) {
             rowKey={({ party, said }) => `${party} ${said}`}
             columns={[
               { title: "Party", isHead: true, cell: (of) => <Shown text={of.party} /> },
-              { title: "Said", cell: (of) => of.said },
+              { title: "Said", cell: (of) => <Shown text={of.said} /> },
               { title: "Nodes", isNumber: true, cell: (of) => count(of.nodes) },
               { title: "Why", cell: (of) => <Shown text={of.reason} /> },
               { title: "For", cell: (of) => (of.since ? <Ago time={of.since} /> : "–") },
@@ -105,7 +105,11 @@ export function Past({ history }: { history: PodHistory }) {
         {asked ? (
           <>
             A core asked {duration(asked.secondsAgo * 1_000)} ago: <Shown text={asked.by} />, {counted(asked.count, "time")} so far; it was
-            answered <strong>{asked.result}</strong>.
+            answered{" "}
+            <strong>
+              <Shown text={asked.result} />
+            </strong>
+            .
           </>
         ) : (
           "No core that this sidecar knows of has asked about the pod."

@@ -204,7 +204,7 @@ function WhatIf({ link, outcome, by, isPodEditable, isStale = false, hrefOf }: W
       {isBusy && !result && <p class="muted">Evaluating …</p>}
       {result && (
         <div class={isOld ? "stale-answer outdated" : undefined} aria-busy={isBusy}>
-          {isOld && <p class="muted">The last good result, before the change that cannot be made:</p>}
+          {isOld && <p class="muted">The last good result, without the change that cannot be made:</p>}
           <ComparisonView result={result} by={by} hrefOf={hrefOf} />
           <p class="muted">
             Generation {result.after.version.generation}, policy {result.after.version.policyGeneration}

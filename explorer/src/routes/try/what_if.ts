@@ -66,7 +66,14 @@ export function useWhatIf(question: Question | undefined, by: string): Outcome {
       setFailure(undefined);
     } catch (error) {
       if (isAbort(error) || own.signal.aborted) return;
-      setFailure(failureOf(error, question.edits));
+      const failed = failureOf(error, question.edits);
+      setFailure(failed);
+      // Of edits that were wrong from the beginning there is no good result: the pod as it is stands in its place.
+      if (!result && failed?.at !== undefined) {
+        const asIs = await asked({ ...question, edits: [] }, by, own.signal).catch(() => undefined);
+        if (own.signal.aborted) return;
+        setResult(asIs);
+      }
     }
     setBusy(false);
   };
