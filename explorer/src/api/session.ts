@@ -42,11 +42,6 @@ export class Session {
     };
   }
 
-  /** Asks for everything that is looked at now. */
-  refresh(): void {
-    for (const poller of this.pollers.values()) poller.refresh();
-  }
-
   /** Stops asking while nobody sees the page. */
   setHidden(hidden: boolean): void {
     this.hidden = hidden;

@@ -10,7 +10,7 @@ export interface Bar {
   href: string;
   /** A few words beside the label. */
   note?: string;
-  class?: string;
+  class?: string | undefined;
 }
 
 /** Bars of one scale, whose end is the largest value. */

@@ -38,7 +38,7 @@ export function causeOf(name: string): Cause {
 export function CauseBadge({ name }: { name: string }) {
   const cause = causeOf(name);
   return (
-    <span class={cause.alarming ? `badge alarming cause-${name}` : "badge"} title={cause.text}>
+    <span class={cause.alarming ? "badge alarming" : "badge"} title={cause.text}>
       <Shown text={name} />
     </span>
   );

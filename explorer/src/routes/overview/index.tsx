@@ -91,7 +91,7 @@ function Backlog({ polled }: { polled: PolledView<Pending> }) {
                 value: pending.causes[name] ?? 0,
                 href: href(["pending"], { cause: name }),
                 note: causeOf(name).text,
-                class: causeOf(name).alarming ? "alarming" : "calm",
+                class: causeOf(name).alarming ? "alarming" : undefined,
               }))}
             />
           </section>
