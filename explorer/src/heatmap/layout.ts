@@ -9,13 +9,13 @@ const BLOCKS = 200;
 /** Edges of a cell with its gap, in CSS pixels, the largest first: below 3 there is no gap. */
 const EDGES = [28, 22, 18, 16, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 
-/** Height that the map keeps to as long as cells can be smaller, in CSS pixels: cause and map fit on one screen. */
+/** Height of all cells that the map keeps to as long as they can be smaller, in CSS pixels: cause and map fit on one screen. */
 const HEIGHT = 340;
 
 /** Room of a block's heading above it, in CSS pixels. */
 const HEADING = 20;
 
-/** Least width of a block, in CSS pixels: its heading has room for the name of a zone. */
+/** Least room of a block from left to right, in CSS pixels: its heading holds the name of a zone. */
 const LEAST_WIDTH = 132;
 
 /** Space between blocks, in CSS pixels. */
@@ -60,12 +60,11 @@ export interface Layout {
 /** Places all cells in the given width, in CSS pixels. */
 export function layout(cells: Uint8Array, groups: Groups | undefined, width: number, scale: number): Layout {
   const { order, blocks } = sorted(cells, groups);
-  let found: Layout | undefined;
-  for (const edge of EDGES) {
-    found = placed(order, blocks, width, edge, scale);
-    if (found.height <= HEIGHT * scale) break;
-  }
-  return found ?? placed(order, blocks, width, 1, scale);
+  const edge = EDGES.find((edge) => {
+    const { height, headings } = placed(order, blocks, width, edge, scale);
+    return height - headings <= HEIGHT * scale;
+  });
+  return placed(order, blocks, width, edge ?? 1, scale).layout;
 }
 
 /** The index in `order` of the cell at a place; absent beside cells. */
@@ -162,30 +161,33 @@ function sorted(cells: Uint8Array, groups: Groups | undefined): { order: Uint32A
   return { order, blocks };
 }
 
-/** Puts blocks beside and below each other. */
+/** Puts blocks beside and below each other. `headings` is the part of the height that headings and spaces take. */
 function placed(
   order: Uint32Array,
   blocks: Omit<Block, "x" | "y" | "columns">[],
   cssWidth: number,
   cssEdge: number,
   scale: number,
-): Layout {
+): { layout: Layout; height: number; headings: number } {
   const edge = Math.max(1, Math.round(cssEdge * scale));
   const side = cssEdge >= 3 ? edge - Math.max(1, Math.floor(scale)) : edge;
   const [width, space] = [Math.max(Math.floor(cssWidth * scale), edge), Math.round(SPACE * scale)];
   const heading = blocks.length > 1 || blocks[0]?.value !== undefined ? Math.round(HEADING * scale) : 0;
   const most = Math.max(1, Math.floor(width / edge));
-  const least = Math.max(1, Math.ceil((LEAST_WIDTH * scale) / edge));
-  let [x, y, lowest] = [0, 0, 0];
+  let [x, y, lowest, headings] = [0, 0, 0, heading];
   const done = blocks.map((block): Block => {
     // Blocks of one shelf have about one height, and twice as much width.
-    const wanted = blocks.length === 1 ? most : Math.max(least, Math.ceil(Math.sqrt(block.count * 2)));
-    const columns = Math.min(most, wanted);
-    if (x > 0 && x + columns * edge > width) [x, y] = [0, lowest + space];
+    const columns = Math.min(most, blocks.length === 1 ? most : Math.ceil(Math.sqrt(block.count * 2)));
+    const room = Math.max(columns * edge, Math.min(width, Math.round(LEAST_WIDTH * scale)));
+    if (x > 0 && x + room > width) {
+      [x, y] = [0, lowest + space];
+      headings += heading + space;
+    }
     const place = { ...block, x, y: y + heading, columns };
-    x += columns * edge + space;
+    x += room + space;
     lowest = Math.max(lowest, place.y + Math.ceil(block.count / columns) * edge);
     return place;
   });
-  return { order, blocks: done, edge, side, width, height: Math.max(lowest, 1), scale };
+  const height = Math.max(lowest, 1);
+  return { layout: { order, blocks: done, edge, side, width, height, scale }, height, headings };
 }

@@ -3,14 +3,16 @@
 // Colours are those of Okabe and Ito, which people with any colour vision tell apart. Bluish green is for nodes that fit. Where more
 // predicates reject nodes than there are colours, they come again as shades.
 
-/** The look of the cells of one predicate. Both colours belong to no other mark of the first 24. */
+/** The look of the cells of one predicate. Its colours belong to no other mark of the first 24. */
 export interface Mark {
   /** Character in cells, in the funnel and in the legend. Empty for nodes that fit. */
   letter: string;
   /** Colour of the cell, as 0xRRGGBB. */
   colour: number;
-  /** Colour of the letter and of the hatching in it. */
+  /** Colour of the letter in it. */
   ink: number;
+  /** Colour of the hatching, which leaves the cell its hue. */
+  shade: number;
   /** Number of the pattern in cells that are too small for a letter, from 0 to 5. */
   hatch: number;
 }
@@ -55,8 +57,9 @@ function numbered(number: number): Mark {
 }
 
 function mark(letter: string, colour: number, hatch: number): Mark {
-  // Ink is mixed, not pure, so that each mark has an ink of its own.
-  return { letter, colour, ink: mix(colour, luminance(colour) > 0.18 ? BLACK : WHITE, 0.82), hatch };
+  // Mixed, not pure, so that each mark has an ink of its own.
+  const contrast = luminance(colour) > 0.18 ? BLACK : WHITE;
+  return { letter, colour, ink: mix(colour, contrast, 0.82), shade: mix(colour, contrast, 0.37), hatch };
 }
 
 function mix(colour: number, other: number, part: number): number {

@@ -73,14 +73,14 @@ export function paint(
       const cell = cells[order[block.start + at]!]!;
       const mark = markOf(cell);
       const alpha = only === undefined || only === cell ? 255 : DIMMED;
-      const [colour, ink] = [pixel(mark.colour, alpha), pixel(mark.ink, alpha)];
+      const [colour, shade] = [pixel(mark.colour, alpha), pixel(mark.shade, alpha)];
       const left = block.x + (at % block.columns) * edge;
       const top = block.y + Math.floor(at / block.columns) * edge;
       const hatch = side < LETTERED ? HATCHES[mark.hatch]! : HATCHES[0]!;
       for (let y = top; y < top + side; y += 1) {
-        for (let x = left; x < left + side; x += 1) pixels[y * width + x] = hatch(x, y) ? ink : colour;
+        for (let x = left; x < left + side; x += 1) pixels[y * width + x] = hatch(x, y) ? shade : colour;
       }
-      if (side >= LETTERED) letter(pixels, width, left, top, side, GLYPHS[mark.letter] ?? 0, ink);
+      if (side >= LETTERED) letter(pixels, width, left, top, side, GLYPHS[mark.letter] ?? 0, pixel(mark.ink, alpha));
     }
   }
 }

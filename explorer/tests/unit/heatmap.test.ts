@@ -77,6 +77,13 @@ test("values beyond the largest share one block", () => {
   assert.deepEqual([map.blocks.length, map.blocks[199]!.rest, map.blocks[199]!.count], [200, 61, 61]);
 });
 
+test("blocks of many values are as wide as they are high, or wider, and not a line of pixels", () => {
+  const codes = Array.from({ length: 5_000 }, (_, row) => row % 40);
+  const map = layout(new Uint8Array(5_000), { values: codes.slice(0, 40).map(String), codes }, 600, 1);
+  assert.ok(map.edge >= 3, `${map.edge}`);
+  for (const { columns, count } of map.blocks) assert.ok(columns < 4 * Math.ceil(count / columns), `${columns} of ${count}`);
+});
+
 test("keys reach every cell and leave the map on no side", () => {
   const next = random(SEED);
   const { cells, codes, values } = cluster(next);
@@ -108,7 +115,8 @@ test("pixels of each mark are as many as its cells have", () => {
     const found = new Map<number, number>();
     for (const pixel of pixels) found.set(pixel, (found.get(pixel) ?? 0) + 1);
     const counts = count(cells);
-    const of = (mark: Mark): number => (found.get(abgr(mark.colour)) ?? 0) + (found.get(abgr(mark.ink)) ?? 0);
+    const of = ({ colour, ink, shade }: Mark): number =>
+      [colour, ink, shade].reduce((sum, part) => sum + (found.get(abgr(part)) ?? 0), 0);
     const area = map.side ** 2;
     funnel.forEach(({ predicate }, at) => {
       assert.equal(of(marks.get(predicate)!), counts[at]! * area, `seed ${SEED}, round ${round}, ${predicate}`);
@@ -124,8 +132,8 @@ test("a predicate keeps its mark, and 24 have colours and inks of their own", ()
   assert.deepEqual([...second.keys()], ["b", "a"]);
   assert.equal(second.get("b"), first.get("b"));
   const many = assign(new Map(), Array.from({ length: 24 }, (_, at) => ({ predicate: `${at}`, rejected: 1 })));
-  const colours = [...many.values(), FITTING, UNEVALUATED].flatMap(({ colour, ink }) => [colour, ink]);
-  assert.equal(new Set(colours).size, 52);
+  const colours = [...many.values(), FITTING, UNEVALUATED].flatMap(({ colour, ink, shade }) => [colour, ink, shade]);
+  assert.equal(new Set(colours).size, 78);
 });
 
 test("a hundred thousand cells fit the width and are drawn", () => {
