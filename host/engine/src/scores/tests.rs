@@ -358,3 +358,25 @@ fn where_nothing_is_feasible_or_asked_for_nothing_is_scored() {
     let nodes = [0, 1, 2].map(|node| ScoredNode { row: world.row(node), total: 0, each: Vec::new() });
     assert_eq!((scores.nodes, scores.scorers), (nodes.to_vec(), vec![]));
 }
+
+#[test]
+fn a_reload_keeps_the_scores_of_scorers_that_stay_wherever_they_are_listed() {
+    let scorers = [
+        ("Free", 3, pods(Normalization::ByLargestReversed), OnError::Reject),
+        ("Crowd", 1, crowd(Normalization::ByDistance), OnError::Reject),
+    ];
+    let mut world = World::new(&scorers, 4);
+    world.bind(1);
+    world.writer.publish();
+    let request = ScoreRequest { top: 4, ..ScoreRequest::default() };
+    let before = world.ask("", Nodes::All, request).scores.unwrap();
+    let mut policy = (*world.engine.policy()).clone();
+    policy.scorers.reverse();
+    drop(world.engine.replace_policy(policy));
+    let after = world.ask("", Nodes::All, request).scores.unwrap();
+    assert_eq!(after.nodes, before.nodes);
+    for scorer in &world.engine.policy().scorers {
+        let found = scorer.component.counts.verdicts();
+        assert_eq!((found.evaluated, found.kept), (1, 1), "{}", scorer.name());
+    }
+}
