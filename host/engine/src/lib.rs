@@ -274,7 +274,8 @@ impl Engine {
     }
 
     /// The answer to a query about all nodes, where all verdicts are cached and valid; `None` in every other case, errors included. Takes
-    /// some microseconds per pod and calls no predicate, so that threads that must not be held up can ask before [`Self::answer`].
+    /// some microseconds per pod and calls no predicate, so that threads that must not be held up can ask before [`Self::answer`]. `None` where
+    /// scores are wanted: adding them up takes a while for each feasible node.
     pub fn answer_cached(&self, query: &Query, snapshot: &Arc<Snapshot>) -> Option<Answer> {
         let every_row = query.nodes == Nodes::All && snapshot.overlaid_rows().is_none();
         if self.reuse != Reuse::On || !every_row || query.depth != Depth::FirstFailure || query.scores.is_some() {
