@@ -137,21 +137,21 @@ pub(crate) struct Activation<'a> {
     pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// A loaded policy, and how many of its components are new.
+/// A loaded policy, and how many of its predicates are new.
 #[derive(Debug)]
 pub(crate) struct Activated {
     pub(crate) policy: ActivePolicy,
     pub(crate) made: Made,
 }
 
-/// How predicates and scorers were loaded.
+/// How predicates were loaded; scorers do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Made {
-    /// Components of the active policy, kept with everything that they have cached.
+    /// Predicates of the active policy, kept with everything that they have cached.
     pub(crate) kept: usize,
-    /// Components from compiled code of the active policy, or of another one of this policy: linked anew, or shared where grants are equal.
+    /// Predicates linked anew with other grants, from compiled code of the active policy.
     pub(crate) relinked: usize,
-    /// Components compiled from the bytes of their modules.
+    /// Predicates compiled from the bytes of their modules.
     pub(crate) compiled: usize,
 }
 
@@ -212,10 +212,7 @@ impl<'a> Activation<'a> {
         let loaded = self.load_all(&policy.scores, |at, spec| self.scorer(spec, &predicates, self.digest(first + at)));
         let loaded = loaded.ok_or_else(|| alone(ActivateError::Panicked))?;
         let scorers = loaded.into_iter().zip(&policy.scores).filter_map(|(result, spec)| match result {
-            Ok((scorer, from)) => {
-                made.add(from);
-                Some(scorer)
-            }
+            Ok(scorer) => Some(scorer),
             Err(error) => {
                 errors.push(located(Some(spec.place.clone()), error));
                 None

@@ -32,15 +32,14 @@ impl Activation<'_> {
         spec: &ScorerSpec,
         predicates: &[ActivePredicate],
         expected: Option<&Digest>,
-    ) -> Result<(ActiveScorer, From), ActivateError> {
+    ) -> Result<ActiveScorer, ActivateError> {
         let loaded = self.load(spec.named_module(), scorer_grants(spec), predicates, expected)?;
         if loaded.module.normalization().is_none() {
             return Err(ActivateError::NoScorer { name: spec.name.clone() });
         }
         let (mode, phases) = (Mode::Enforce, Phases::ALL);
         let component = component(&spec.name, (phases, spec.on_error, mode), loaded.digest, loaded.module);
-        let scorer = ActiveScorer::new(with_past(component, loaded.same), i64::from(spec.weight));
-        Ok((scorer, loaded.from))
+        Ok(ActiveScorer::new(with_past(component, loaded.same), i64::from(spec.weight)))
     }
 
     /// Loads a module for what a policy names. One of the active policy is kept where it is the same, and one of `beside` is shared.

@@ -72,7 +72,8 @@ fn the_files_of_a_folder_are_one_document_in_the_order_of_their_names() {
 fn without_places(policy: Policy) -> Policy {
     let predicates =
         policy.predicates.into_iter().map(|spec| super::super::PredicateSpec { place: Place::default(), ..spec });
-    Policy { document: String::new(), predicates: predicates.collect(), ..policy }
+    let scores = policy.scores.into_iter().map(|spec| super::super::ScorerSpec { place: Place::default(), ..spec });
+    Policy { document: String::new(), predicates: predicates.collect(), scores: scores.collect(), ..policy }
 }
 
 #[test]
