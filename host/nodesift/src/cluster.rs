@@ -116,7 +116,8 @@ fn document_of(predicates: &[PredicateSpec]) -> String {
         named.into_iter().filter(|(_, phase)| spec.phases.contains(*phase)).map(|(name, _)| name).collect::<Vec<_>>()
     };
     let predicates: Vec<_> = predicates.iter().map(|spec| json!({"name": spec.name, "phases": phases(spec)})).collect();
-    let spec = json!({"schedulerNames": [DEFAULT_SCHEDULER], "predicates": predicates});
+    // Only what is named: a default scorer could read kinds that none of them does.
+    let spec = json!({"schedulerNames": [DEFAULT_SCHEDULER], "predicates": predicates, "scores": []});
     json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "default"}, "spec": spec}).to_string()
 }
 
