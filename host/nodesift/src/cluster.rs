@@ -95,7 +95,7 @@ pub(crate) fn policy_text(args: &PolicyArgs) -> anyhow::Result<PolicyText> {
     let text = match &args.policy {
         Some(file) => PolicyText::read(file)?,
         None if args.predicates.is_empty() => PolicyText::built_in(DEFAULT_NAME, nodesift_bundle::DEFAULT_POLICY),
-        None => PolicyText::built_in(DEFAULT_NAME, &document_of(&selected(&args.predicates)?)),
+        None => PolicyText::built_in(DEFAULT_NAME, &document_of(&selected(&args.predicates)?, args.scored)),
     };
     Ok(text.under(args.auto()))
 }
@@ -109,15 +109,18 @@ fn selected(names: &[String]) -> Result<Vec<PredicateSpec>, SelectError> {
     Ok(all.select(names)?.predicates)
 }
 
-/// A policy of kube-scheduler's default profile with these built-ins.
-fn document_of(predicates: &[PredicateSpec]) -> String {
+/// A policy of kube-scheduler's default profile with these built-ins; unless `scored`, without its scorers, which could read kinds that none
+/// of them does.
+fn document_of(predicates: &[PredicateSpec], scored: bool) -> String {
     let phases = |spec: &PredicateSpec| {
         let named = [("allocate", Phase::Allocate), ("reserve", Phase::Reserve)];
         named.into_iter().filter(|(_, phase)| spec.phases.contains(*phase)).map(|(name, _)| name).collect::<Vec<_>>()
     };
     let predicates: Vec<_> = predicates.iter().map(|spec| json!({"name": spec.name, "phases": phases(spec)})).collect();
-    // Only what is named: a default scorer could read kinds that none of them does.
-    let spec = json!({"schedulerNames": [DEFAULT_SCHEDULER], "predicates": predicates, "scores": []});
+    let mut spec = json!({"schedulerNames": [DEFAULT_SCHEDULER], "predicates": predicates});
+    if !scored && let Some(spec) = spec.as_object_mut() {
+        spec.insert("scores".to_owned(), json!([]));
+    }
     json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "default"}, "spec": spec}).to_string()
 }
 
