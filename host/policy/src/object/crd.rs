@@ -68,14 +68,17 @@ fn spec() -> Value {
     let schema = schema();
     let mut spec = structural(&schema["properties"]["spec"]);
     spec["description"] = schema["description"].clone();
-    let predicates = &mut spec["properties"]["predicates"];
-    // Told apart by their names, and kept in the order in which they are written.
-    predicates["x-kubernetes-list-type"] = json!("map");
-    predicates["x-kubernetes-list-map-keys"] = json!(["name"]);
-    // An object has no folder.
-    let module = &mut predicates["items"]["properties"]["module"]["properties"];
-    module["path"]["description"] = json!("A component file in every replica, by its whole path");
-    module["layout"]["description"] = json!("A folder with an OCI image layout in every replica, by its whole path");
+    for list in ["predicates", "scores"] {
+        let components = &mut spec["properties"][list];
+        // Told apart by their names, and kept in the order in which they are written.
+        components["x-kubernetes-list-type"] = json!("map");
+        components["x-kubernetes-list-map-keys"] = json!(["name"]);
+        // An object has no folder.
+        let module = &mut components["items"]["properties"]["module"]["properties"];
+        module["path"]["description"] = json!("A component file in every replica, by its whole path");
+        module["layout"]["description"] =
+            json!("A folder with an OCI image layout in every replica, by its whole path");
+    }
     let module = &mut spec["properties"]["accounting"]["properties"]["module"]["properties"];
     module["path"]["description"] = json!("A component file in every replica, by its whole path");
     module["layout"]["description"] = json!("A folder with an OCI image layout in every replica, by its whole path");

@@ -71,6 +71,15 @@ fn everything() -> Value {
                 {"name": "Remote", "module": {"oci": "registry.example.com/a/b:1", "digest": DIGEST}},
                 {"name": "Parties"},
             ],
+            "scores": [
+                {"name": "NodeResourcesFit", "weight": 2, "args": {"any": [1, {"thing": null}]}},
+                {
+                    "name": "OwnScore", "module": {"path": "own.wasm", "digest": DIGEST}, "instance": "Reuse", "onError": "Reject",
+                    "allow": ["pod-labels", "cluster-candidates"],
+                    "limits": {"memory": "64Mi", "timePerCall": "5ms", "output": 65536, "logLines": 20},
+                },
+                {"name": "PulledScore", "module": {"oci": "registry.example.com/a/b:1", "layout": "oci", "digest": DIGEST}},
+            ],
             "accounting": {
                 "module": {"path": "accounting.wasm", "digest": DIGEST}, "annotations": ["example.com/size"],
                 "args": {"any": 1}, "allow": ["object-annotations", "object-owners"], "onError": "Refuse",
