@@ -9,12 +9,16 @@ use std::sync::Arc;
 use nodesift_sandbox::wire;
 use nodesift_sdk::columns::cluster_attachments::Obstacle;
 use nodesift_sdk::columns::{
-    cluster_pods, cluster_storage, node_info, pod_affinity, pod_placement, pod_spread, pod_tolerations, pod_volumes,
-    selectors,
+    cluster_pods, cluster_storage, node_info, pod_affinity, pod_placement, pod_resources, pod_spread, pod_tolerations,
+    pod_volumes, selectors,
 };
 
 pub(crate) fn text(text: &Arc<str>) -> String {
     text.to_string()
+}
+
+pub(crate) fn request(request: wire::Request) -> pod_resources::Request {
+    pod_resources::Request { resource: text(&request.resource), amount: request.amount }
 }
 
 pub(crate) fn requirement(requirement: &wire::Requirement) -> pod_placement::Requirement {

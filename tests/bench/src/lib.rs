@@ -18,7 +18,7 @@ use nodesift_sdk::native::Facts;
 
 use convert::{
     affinity_term, claims, devices, disk_kind, effect, host_disk_kind, host_selectors, inclusion, info_field,
-    label_selector, obstacle, pairs, stored_volume, term, text, texts,
+    label_selector, obstacle, pairs, request, stored_volume, term, text, texts,
 };
 
 /// An evaluation's context as the facts of the SDK.

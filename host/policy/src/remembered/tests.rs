@@ -24,7 +24,8 @@ fn remember(folder: &Path, document: String, kept: &Digest) {
     let document_digest = digest_text(&Sha256::digest(&document).into());
     let modules = BTreeMap::from([("Own".to_owned(), digest_text(kept))]);
     let (source, accounting, kubernetes) = ("policy.yaml".to_owned(), None, None);
-    let manifest = Manifest { source, document, document_digest, modules, accounting, kubernetes };
+    let scorers = BTreeMap::new();
+    let manifest = Manifest { source, document, document_digest, modules, scorers, accounting, kubernetes };
     fs::write(folder.join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
 }
 
@@ -58,7 +59,8 @@ fn a_policy_that_is_invalid_under_the_version_of_now_is_recalled_under_that_of_t
             then.map(|then| Followed { version: then.minor.to_string(), server: then.git_version.to_string() });
         let (source, document, modules) =
             ("policy.yaml".to_owned(), document.clone(), BTreeMap::from([("Own".to_owned(), kept.clone())]));
-        let manifest = Manifest { source, document, document_digest, modules, accounting: None, kubernetes };
+        let scorers = BTreeMap::new();
+        let manifest = Manifest { source, document, document_digest, modules, scorers, accounting: None, kubernetes };
         fs::write(folder.path().join(ACTIVE), serde_json::to_vec(&manifest).unwrap()).unwrap();
     };
     let version = |auto: &Auto| {

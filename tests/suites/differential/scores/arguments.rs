@@ -112,7 +112,7 @@ fn under(about: String, spec: &Value, filters: Vec<Filter>, switches: Switches, 
     });
     let document = document.to_string();
     let mut policy = read(&document);
-    policy.scorers.iter_mut().for_each(|scorer| scorer.limits.time_per_call = Some(CALL_TIME));
+    policy.scores.iter_mut().for_each(|scorer| scorer.limits.time_per_call = Some(CALL_TIME));
     Under { about, document, policy, filters, switches, profile }
 }
 
