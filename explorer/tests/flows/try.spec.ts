@@ -19,6 +19,7 @@ test("a what-if is changed until the pod fits, and its link gives the same in a 
   await page.getByLabel("Value: requests cpu").fill("3");
   await expect(result(page)).toContainText(/0 → \d+\s*\(\+/);
   await expect(page.getByRole("heading", { name: /^Gained: / })).toBeVisible();
+  await expect(page.locator("[aria-live]")).toContainText(/\d+ nodes fit with the edits, 0 nodes without/);
   await picture(page, "try-fits");
   const said = await result(page).textContent();
   const other = await watch(await browser.newPage());
@@ -148,11 +149,22 @@ test("of several documents one is chosen, and a manifest that is too large is no
   let sent = 0;
   page.on("request", (request) => (sent += request.method() === "POST" ? 1 : 0));
   await field.evaluate((element: HTMLTextAreaElement) => {
-    element.value = `kind: Pod\n#${"x".repeat(4_200_000)}`;
+    element.value = `kind: Pod\n#${"x".repeat(600_000)}`;
     element.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  await expect(page.locator("#manifest-error")).toContainText("4194304 is the most that is sent");
+  await expect(page.locator("#manifest-error")).toContainText("524288 is the most that is sent");
   expect(sent).toBe(0);
+});
+
+test("a question that holds too many nodes names the edit that adds them", async ({ page, site }) => {
+  const row = page.locator(".edit").nth(1);
+  await page.route(/v1\/why$/, async (route) => {
+    if ((route.request().postData()?.length ?? 0) < 10_000) return route.fallback();
+    await route.fulfill({ status: 413, json: { error: { code: "RESOURCE_EXHAUSTED", message: "a body of more than 4 MiB" } } });
+  });
+  await page.goto(`${site.url}${TRY}?e=cpu%3D3&e=${encodeURIComponent("node+=worker-01*100")}`);
+  await expect(row.locator(".field-error")).toHaveText("a body of more than 4 MiB");
+  await expect(page.locator(".outdated .headline")).toContainText("0 → 0");
 });
 
 test("nothing but questions leaves the page", async ({ page, site }) => {

@@ -1,8 +1,9 @@
 // The page of one pod: why it is pending, at a glance and then in detail. Start at Pod.
 
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { LIST_MS, useMay, usePolled } from "../../api/hooks";
 import type { HelpfulEdit, PodHistory, Why } from "../../api/why";
+import { announce } from "../../app/live";
 import { go, href, setParameters, type Route } from "../../app/router";
 import { useShortcut } from "../../app/shortcuts";
 import { count as countCells, decode, FITS, NOT_EVALUATED } from "../../heatmap/cells";
@@ -14,7 +15,7 @@ import { CauseBadge } from "../../ui/causes";
 import { CopyMenu, type CopyItem } from "../../ui/copy_menu";
 import { TextField } from "../../ui/fields";
 import { moment } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Shown, visible } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import { EvidenceList } from "./evidence";
@@ -98,6 +99,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, at, path, hi
   }, []);
   const hrefOf = (of: string): string => href(route.path, { ...Object.fromEntries(route.parameters), node: of });
   const { version, cause } = answer;
+  useEffect(() => announce(`${visible(answer.pod)}: ${cause.name}: ${visible(cause.headline)}`), [cause.name, cause.headline]);
   const nodes = { answer, cells, groups: label.groups, by, names, markOf, selected };
   const asked = at === undefined ? "" : ` · asked at ${moment(at, Date.now())}`;
   return (

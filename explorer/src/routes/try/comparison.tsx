@@ -1,8 +1,9 @@
 // The result of a what-if: both causes, each predicate before and after, nodes gained and lost, faults, and the map with the edits.
 // Start at ComparisonView.
 
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { Why } from "../../api/why";
+import { announce } from "../../app/live";
 import { decode } from "../../heatmap/cells";
 import { HeatMap } from "../../heatmap";
 import type { Mark } from "../../heatmap/marks";
@@ -29,6 +30,10 @@ export function ComparisonView({ result, by, hrefOf }: { result: Result; by: str
   const compared = useMemo(() => compare(before, after), [before, after]);
   const gained = after.feasibleCount - before.feasibleCount;
   const { marks, markOf } = useMarks(after);
+  useEffect(
+    () => announce(`${counted(after.feasibleCount, "node")} fit with the edits, ${counted(before.feasibleCount, "node")} without`),
+    [before.feasibleCount, after.feasibleCount],
+  );
   return (
     <>
       <dl class="sides">

@@ -65,9 +65,10 @@ export function TryManifest({ route }: { route: Route }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setTaken(next), 300);
   };
-  // The sidecar begins an error about the manifest with its field.
   const { failure } = outcome;
-  const error = tooLarge || (failure && failure.at === undefined && /manifest/.test(failure.error.message) ? failure.error.message : "");
+  // What the sidecar refuses and no edit is about, the manifest is about.
+  const isOfManifest = failure?.at === undefined && failure?.error instanceof ApiError && failure.error.failure === "invalid";
+  const error = tooLarge || (isOfManifest ? failure.error.message : "");
   return (
     <>
       <div class="title-row">

@@ -1,8 +1,8 @@
 // Pasted manifests: split into documents, and refused before they are sent where they are too large. The sidecar reads their YAML.
 // Start at `documents`.
 
-/** Bytes of a manifest that are sent at most: the sidecar takes no larger body. */
-export const MANIFEST_BYTES = 4 * 1024 * 1024;
+/** Bytes of a manifest that are sent at most: the sidecar reads no longer one. */
+export const MANIFEST_BYTES = 512 * 1024;
 
 export interface ManifestDocument {
   /** Kind and name, as far as they stand at the beginning of a line. */

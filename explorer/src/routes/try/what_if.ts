@@ -121,5 +121,9 @@ function sides(question: Question, made: MadeEdits): [object, object] {
 function failureOf(error: unknown, edits: readonly Edit[]): Outcome["failure"] {
   if (error instanceof NotMade) return { error, at: error.at };
   if (!(error instanceof ApiError)) return { error: error instanceof Error ? error : new Error(String(error)), at: undefined };
-  return { error, at: blamed(error.message, edits.map(print)) };
+  const texts = edits.map(print);
+  // A question that is too large is so by the nodes that it holds.
+  const largest = texts.findLastIndex((edit) => /^(node\+|untaint)=/.test(edit));
+  const at = blamed(error.message, texts) ?? (error.status === 413 && largest >= 0 ? largest : undefined);
+  return { error, at };
 }
