@@ -15,7 +15,7 @@ use nodesift_sandbox::limits::{BUILTIN_FAILURE_REASONS, FAILURE_REASONS, GUEST_M
 use nodesift_sandbox::{Grants, Interface};
 
 impl Activation<'_> {
-    /// Loads a predicate.
+    /// Loads the component of a predicate.
     pub(super) fn predicate(
         &self,
         spec: &PredicateSpec,
