@@ -135,7 +135,10 @@ fn off_loopback_client_certificates_are_required_unless_it_is_told_otherwise() {
     let folder = certificates();
     let serve = |arguments: &[&str]| {
         let mut command = command();
-        command.current_dir(folder.path()).args(["serve", "--sample", "--no-explorer", "--socket", "s.sock"]).args(arguments);
+        command
+            .current_dir(folder.path())
+            .args(["serve", "--sample", "--no-explorer", "--socket", "s.sock"])
+            .args(arguments);
         command
     };
     let tls = ["--tls-cert", "tls.crt", "--tls-key", "tls.key"];
