@@ -248,7 +248,8 @@ ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
 # Most of the time of many tests is waiting.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
-ci: style toolchain explorer ## Run everything that CI checks
+ci: style toolchain ## Run everything that CI checks
+	@.ci/explorer --if-possible
 	@.ci/tests $(LOCKED) --benches \
 	    features=.ci/features deny=.ci/deny book='tests/book.py --run' interop=tests/interop/run.sh \
 	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
