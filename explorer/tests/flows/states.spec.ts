@@ -124,3 +124,15 @@ test("hostile names are shown letter by letter: nothing runs, hides or reorders"
   await expect(name).toHaveText("odd/oddU+202EgnpU+200B");
   await picture(page, "hostile");
 });
+
+test("a report of the content security policy fails a test", async ({ page, site }) => {
+  test.fail();
+  await page.goto(site.url);
+  await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        document.addEventListener("securitypolicyviolation", resolve);
+        new Image().src = "http://127.0.0.1:1/foreign.png";
+      }),
+  );
+});
