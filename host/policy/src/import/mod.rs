@@ -231,10 +231,6 @@ impl Importer<'_> {
         let mut predicates: Vec<_> = filters.iter().filter_map(known).collect();
         let running = plugins.scores(version);
         let table = Table::built_in();
-        let is_default = running
-            .iter()
-            .map(|(name, weight)| (name.as_str(), *weight))
-            .eq(table.default_score_plugins(version).iter().map(|default| (default.name.as_str(), default.weight)));
         let served = running.into_iter().filter(|(name, _)| table.is_served_score(name));
         let mut scores: Vec<Scored> = served.map(|(name, weight)| Scored { name, weight, args: None }).collect();
         for (at, plugin, args) in configured {
@@ -252,15 +248,13 @@ impl Importer<'_> {
                 _ => self.note(&at, &at.value, format!("not carried over: {plugin} takes no arguments")),
             }
         }
-        // The default scores of a version follow it where the policy names none.
-        let scores = (!is_default || scores.iter().any(|scored| scored.args.is_some())).then_some(scores);
         if predicates.is_empty() {
             let at = profile_place();
             self.reader.refuse(&at, "profiles", "no filter plugin runs: every pod would fit every node");
         }
         // Without the plugin, claims keep no pod from a node.
         let ignores_claims = !filters.iter().any(|filter| filter == DYNAMIC_RESOURCES);
-        document(name, (&predicates, scores.as_deref()), self.flags, ignores_claims)
+        document(name, (&predicates, &scores), self.flags, ignores_claims)
     }
 
     /// `pluginConfig`: the place, the plugin and its arguments, of each entry.
@@ -308,10 +302,10 @@ struct Scored {
     args: Option<Value>,
 }
 
-/// The document of a policy with these predicates, and with these scorers unless they are the default ones.
+/// The document of a policy with these predicates and scorers.
 fn document(
     name: &str,
-    (predicates, scores): (&[(String, Phases, Option<Value>)], Option<&[Scored]>),
+    (predicates, scores): (&[(String, Phases, Option<Value>)], &[Scored]),
     flags: &ImportFlags,
     ignores_claims: bool,
 ) -> String {
@@ -343,9 +337,8 @@ fn document(
         }
     }
     match scores {
-        None => {}
-        Some([]) => out.push_str("  scores: []\n"),
-        Some(scores) => {
+        [] => out.push_str("  scores: []\n"),
+        scores => {
             out.push_str("  scores:\n");
             for Scored { name, weight, args } in scores {
                 let _infallible = writeln!(out, "  - name: {name}\n    weight: {weight}");

@@ -61,8 +61,8 @@ declare_map! {
     });
     /// The scorers whose scores are added up.
     scores: Maps<ScorerFields> = "scores", json!({
-        "description": "The scorers whose scores are added up where a request asks for scores; each name once. Those of the version's \
-                        default profile where the field is left out; none where it is empty",
+        "description": "The scorers whose scores are added up where a request asks for scores; each name once. Where the field is left out: \
+                        those of the version's default profile if `predicates` is left out too, else none",
         "type": "array", "maxItems": SCORERS_MAX,
         "items": ScorerFields::schema(),
     });
@@ -211,7 +211,9 @@ impl Checker<'_> {
         }
         policy.scores = match &spec.value.scores {
             Some(scores) => self.scorers(scores, &policy.predicates),
-            None => default_scorers(version, &place_of(spec, "spec.scores"), &policy.predicates),
+            // Whoever names predicates has said all that runs, and may list no kinds for more.
+            None if spec.value.predicates.is_some() => Vec::new(),
+            None => default_scorers(version, &place_of(spec, "spec.scores")),
         };
         for PredicateSpec { name, module, args, .. } in &mut policy.predicates {
             give_switches(name, module, args, &switches);

@@ -191,13 +191,13 @@ fn args_of(name: &str, predicates: &[PredicateSpec]) -> Value {
     predicate.map_or_else(|| Value::Object(Map::new()), |predicate| predicate.args.clone())
 }
 
-/// Returns the default scorers of a version, at the place of a document that names none, with the arguments of its predicates.
-pub(super) fn default_scorers(version: MinorVersion, place: &Place, predicates: &[PredicateSpec]) -> Vec<ScorerSpec> {
+/// Returns the default scorers of a version, at the place of a document that names neither predicates nor scorers.
+pub(super) fn default_scorers(version: MinorVersion, place: &Place) -> Vec<ScorerSpec> {
     let scorer = |default: &DefaultScore| ScorerSpec {
         name: default.name.clone(),
         place: place.clone(),
         weight: default.weight,
-        args: args_of(&default.name, predicates),
+        args: Value::Object(Map::new()),
         module: ModuleSource::Builtin,
         instance: InstanceLife::default(),
         allow: None,
@@ -241,17 +241,25 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_without_the_field_has_the_default_scorers_of_its_version_and_an_empty_list_has_none() {
+    fn a_policy_that_names_neither_predicates_nor_scorers_has_the_default_scorers_of_its_version() {
         for version in &Table::built_in().versions {
-            let policy = read(&format!("  kubernetes: \"{version}\"\n")).unwrap();
+            let text = format!(
+                "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [a]\n  kubernetes: \"{version}\"\n"
+            );
+            let policy = Policy::read(&text, "p", Path::new("/etc"), &["NodeAffinity"]).unwrap();
             let named: Vec<_> = policy.scores.iter().map(|scorer| (scorer.name.as_str(), scorer.weight)).collect();
             let table = Table::built_in().default_scores(*version).map(|score| (score.name.as_str(), score.weight));
             assert_eq!(named, table.collect::<Vec<_>>(), "{version}");
-            for scorer in policy.scores.iter().filter(|scorer| scorer.name == "NodeAffinity") {
-                assert_eq!(scorer.args["x"], 1, "a default scorer has the arguments of the predicate of its name");
-            }
         }
-        assert_eq!(read("  scores: []\n").unwrap().scores, []);
+        for scores in ["", "  scores: []\n"] {
+            assert_eq!(read(scores).unwrap().scores, [], "{scores:?}");
+        }
+    }
+
+    #[test]
+    fn a_built_in_scorer_has_the_arguments_of_the_predicate_of_its_name() {
+        let policy = read("  scores: [{name: NodeAffinity}]\n").unwrap();
+        assert_eq!(policy.scores[0].args["x"], 1);
     }
 
     #[test]
