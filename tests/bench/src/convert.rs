@@ -17,6 +17,7 @@ pub(crate) fn text(text: &Arc<str>) -> String {
     text.to_string()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "for map")]
 pub(crate) fn request(request: wire::Request) -> pod_resources::Request {
     pod_resources::Request { resource: text(&request.resource), amount: request.amount }
 }

@@ -124,7 +124,7 @@ fn compare(expected: &Expected, found: &Found, counts: &mut Counts) -> Vec<Strin
     counts.pods += 1;
     counts.pairs += expected.feasible.len();
     let mut differences: Vec<String> = scores.faults.iter().map(|fault| format!("fault {fault}")).collect();
-    if expected.error.is_some() != !scores.error.is_empty() {
+    if expected.error.is_some() == scores.error.is_empty() {
         differences.push(format!("error: expected {:?}, found {:?}", expected.error, scores.error));
         return differences;
     }

@@ -294,6 +294,9 @@ fn phases(name: &str) -> Option<Phases> {
     bundled().into_iter().find(|predicate| predicate.name == name).map(|predicate| predicate.phases)
 }
 
+/// A predicate of a profile: name, phases and arguments.
+type Filtering = (String, Phases, Option<Value>);
+
 /// A scorer of a profile.
 struct Scored {
     name: String,
@@ -305,7 +308,7 @@ struct Scored {
 /// The document of a policy with these predicates and scorers.
 fn document(
     name: &str,
-    (predicates, scores): (&[(String, Phases, Option<Value>)], &[Scored]),
+    (predicates, scores): (&[Filtering], &[Scored]),
     flags: &ImportFlags,
     ignores_claims: bool,
 ) -> String {
