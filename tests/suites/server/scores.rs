@@ -138,6 +138,6 @@ fn more_nodes_than_one_request_may_ask_for_are_refused() {
     let sidecar = sample(&[]);
     let mut request = request(&pending_pods());
     request["scores"] = json!({"top": 1_001});
-    let refused = post(&sidecar.tcp(), "/v1/filter", &request.to_string()).unwrap();
+    let refused = post(&sidecar.tcp(), "/v1/filter", request.to_string()).unwrap();
     assert!(refused.status >= 400 && refused.body.contains("scored nodes of a pod"), "{}", refused.body);
 }

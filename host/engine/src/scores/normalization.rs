@@ -73,7 +73,7 @@ fn by_distance(scores: &mut [i64]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 mod tests {
     use super::*;
 

@@ -31,7 +31,7 @@ impl Tabular for v1::PodAnswer {
         for group in groups {
             let answer = group.answer();
             faults.push_str(&fault_lines(&answer.faults, paint));
-            scored.push_str(&best(group.title(), answer, paint));
+            scored.push_str(&best(&group.title(), answer, paint));
             let why = match &answer.message {
                 Some(message) => escaped(message),
                 None => rejections(&answer.failures),
@@ -117,9 +117,9 @@ fn explanation(group: &Group<v1::PodExplanation>, paint: Paint) -> String {
 }
 
 /// Scores of the nodes that pods fit, below their title; empty where none were asked for.
-fn best(title: String, answer: &v1::PodAnswer, paint: Paint) -> String {
+fn best(title: &str, answer: &v1::PodAnswer, paint: Paint) -> String {
     let found = answer.scores.as_ref().filter(|_| !answer.feasible.is_empty());
-    found.map(|found| format!("\n{}\n{}", paint.bold(&title), scores(found, paint))).unwrap_or_default()
+    found.map(|found| format!("\n{}\n{}", paint.bold(title), scores(found, paint))).unwrap_or_default()
 }
 
 /// Account that the accounting component gives the pod, in a line.

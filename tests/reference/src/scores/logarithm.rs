@@ -3,6 +3,8 @@
 //! Argument reduction to x = 2^k · (1 + f) with 1 + f from √½ to √2, then the series of log(1 + f) in s = f / (2 + f) with the seven
 //! coefficients of FreeBSD's e_log.c.
 
+#![allow(clippy::excessive_precision, reason = "constants are written as the source of the method has them")]
+
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// The logarithm of 2 in two parts: the first has few enough digits that its multiples are exact.

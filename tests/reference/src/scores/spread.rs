@@ -30,7 +30,7 @@ pub(super) fn score(world: &World<'_>, pod: &Value, feasible: &[&Value]) -> Resu
         .iter()
         .map(|constraint| match constraint.key == HOSTNAME {
             true => Counts::new(),
-            false => count(world, pod, constraint, &scored, &counts),
+            false => count(world, pod, constraint, &scored, counts),
         })
         .collect();
     let weights: Vec<f64> = constraints
