@@ -37,7 +37,7 @@ pub(crate) fn score(
     if feasible.is_empty() || request.top == 0 {
         return Ok(PodScores::default());
     }
-    let mut run = Run::new(context, feasible, store);
+    let mut run = Run::new(context, feasible, store, request.each);
     let mut scores = PodScores::default();
     // Those of scorers follow those of predicates.
     for (place, scorer) in (policy.predicates.len()..).zip(&policy.scorers) {
@@ -80,7 +80,10 @@ struct Run<'a> {
     /// Their places in the batch of the context.
     places: Vec<usize>,
     totals: Vec<i64>,
-    /// Raw and normalized scores by scorer; `None` for one that adds nothing.
+    /// Whether the answer has the scores of each scorer.
+    keeps_each: bool,
+    /// Raw and normalized scores by scorer; `None` for one that adds nothing, and where only totals are wanted: all scorers of a policy have
+    /// a thousand bytes for each row.
     by_scorer: Vec<Option<(Vec<i64>, Vec<i64>)>>,
     /// The facts about every row, made when a scorer needs them.
     over_all: Option<Arc<Context>>,
@@ -89,7 +92,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(context: &'a Arc<Context>, feasible: &RowSet, store: Option<&'a Store>) -> Self {
+    fn new(context: &'a Arc<Context>, feasible: &RowSet, store: Option<&'a Store>, keeps_each: bool) -> Self {
         let rows: Vec<Row> = feasible.iter().collect();
         let places = match context.batch() {
             Batch::All => rows.iter().map(|row| row.index()).collect(),
@@ -106,7 +109,8 @@ impl<'a> Run<'a> {
             }
         };
         let totals = vec![0; rows.len()];
-        Self { context, store, rows, places, totals, by_scorer: Vec::new(), over_all: None, with_candidates: None }
+        let (by_scorer, over_all, with_candidates) = (Vec::new(), None, None);
+        Self { context, store, rows, places, totals, keeps_each, by_scorer, over_all, with_candidates }
     }
 
     /// Asks one scorer, which has this place in the store, and adds its scores to the totals. Faults and errors are noted in `scores`.
@@ -134,7 +138,7 @@ impl<'a> Run<'a> {
                 (ScorerOutcome::Failed, None)
             }
         };
-        self.by_scorer.push(by_row);
+        self.by_scorer.push(by_row.filter(|_| self.keeps_each));
         Ok(outcome)
     }
 
@@ -240,7 +244,7 @@ impl<'a> Run<'a> {
                 let raw = Some(*raw.get(place)?).filter(|raw| *raw != NO_SCORE);
                 Some(NodeScore { raw, normalized: *normalized.get(place)? })
             };
-            let each = if request.each { self.by_scorer.iter().map(each).collect() } else { Vec::new() };
+            let each = if self.keeps_each { self.by_scorer.iter().map(each).collect() } else { Vec::new() };
             Some(ScoredNode { row: *self.rows.get(place)?, total: *self.totals.get(place)?, each })
         };
         (places.into_iter().filter_map(node).collect(), ties)
