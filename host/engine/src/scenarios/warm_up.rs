@@ -30,8 +30,8 @@ impl Engine {
         let until = Instant::now() + WARM_UP_TIME;
         let (snapshot, active) = (self.snapshot(), self.policy());
         let alternative = self.alternative(beside(&active));
-        let scores = ScoreRequest { top: 1, ..ScoreRequest::default() };
-        let ask = |pod: PodRef, skip: &[String]| {
+        let mut scores = Some(ScoreRequest { top: 1, ..ScoreRequest::default() });
+        let ask = |pod: PodRef, skip: &[String], scores: Option<ScoreRequest>| {
             let query = Query::new([pod]).with_deadline(until).with_skip(skip.to_vec()).with_scores(scores);
             self.answer(&query, Options::on(&snapshot).with_alternative(&alternative))
         };
@@ -42,11 +42,16 @@ impl Engine {
             let custom: Vec<String> = custom.collect();
             // Built-ins first: where another predicate never ends, they are warm all the same.
             for skip in [custom, Vec::new()] {
-                match ask(PodRef::Whole(Box::new(pod.clone())), &skip) {
+                match ask(PodRef::Whole(Box::new(pod.clone())), &skip, scores) {
                     Ok(answer) => {
                         let faults = answer.pods.iter().flat_map(|pod| &pod.faults);
                         let faults = faults.filter(|report| report.fault.kind.is_of_predicate());
                         faulty.extend(faults.map(|report| report.predicate.to_string()));
+                        let scored = answer.pods.iter().filter_map(|pod| pod.scores.as_ref());
+                        if scored.flat_map(|scores| &scores.faults).any(|report| report.fault.kind.is_of_predicate()) {
+                            // Scorers cannot be left out one by one.
+                            scores = None;
+                        }
                     }
                     Err(Error::DeadlineExceeded) => return WarmUp { is_cut: true, ..warm_up },
                     // A defect, or a pod that cannot be evaluated: the first question will say so.
@@ -58,7 +63,7 @@ impl Engine {
         let [pending, bound] = self.templates();
         for pod in pending.into_iter().chain(bound).take(WARM_UP_PODS) {
             // One that fails for an ordinary pod would most likely take the time of all others.
-            match ask(PodRef::Known(pod), &faulty) {
+            match ask(PodRef::Known(pod), &faulty, scores) {
                 Err(Error::DeadlineExceeded) => return WarmUp { is_cut: true, ..warm_up },
                 Ok(_) | Err(_) => warm_up.pods += 1,
             }
