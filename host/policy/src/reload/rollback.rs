@@ -1,4 +1,4 @@
-//! Back to the policy before, once the active one has brought a predicate that is put in quarantine. Start at
+//! Back to the policy before, once the active one has brought a predicate or scorer that is put in quarantine. Start at
 //! [`Predecessor::rollback`].
 
 use std::sync::Arc;
@@ -51,22 +51,25 @@ impl<T> Predecessor<T> {
         Arc::ptr_eq(&self.before, policy)
     }
 
-    /// Returns the policy to go back to, if a predicate of the active policy is in quarantine that the policy before does not have. One
-    /// that both have would be no better there.
+    /// Returns the policy to go back to, if a predicate or scorer of the active policy is in quarantine that the policy before does not have.
+    /// One that both have would be no better there.
     pub(super) fn rollback(&self, active: &ActivePolicy) -> Option<Rollback<T>> {
         if active.generation != self.successor {
             return None;
         }
-        let is_new = |predicate: &&ActivePredicate| {
-            self.before.predicates.iter().all(|known| !Arc::ptr_eq(&known.module, &predicate.module))
-        };
-        let mut quarantined = active.predicates.iter().filter(is_new).filter_map(|predicate| {
-            let Quarantine { last_fault, .. } = predicate.breaker.quarantine()?;
+        let predicates = active.predicates.iter();
+        let predicates = predicates.filter(|predicate| is_new(predicate, self.before.predicates.iter()));
+        let scorers = active.scorers.iter().map(|scorer| &scorer.component);
+        let scorers = scorers.filter(|scorer| is_new(scorer, self.before.scorers.iter().map(|known| &known.component)));
+        let components = predicates.map(|predicate| ("predicate", predicate));
+        let components = components.chain(scorers.map(|scorer| ("scorer", scorer)));
+        let mut quarantined = components.filter_map(|(role, component)| {
+            let Quarantine { last_fault, .. } = component.breaker.quarantine()?;
             let reason = format!(
-                "generation {} was rolled back: predicate {} failed too often; its last fault: {last_fault}",
-                active.generation, predicate.name
+                "generation {} was rolled back: {role} {} failed too often; its last fault: {last_fault}",
+                active.generation, component.name
             );
-            Some(StepFailure { step: "quarantine", predicate: Some(predicate.name.to_string()), reason })
+            Some(StepFailure { step: "quarantine", predicate: Some(component.name.to_string()), reason })
         });
         let failures = vec![quarantined.next()?];
         let source = active.origin.source.clone();
@@ -74,6 +77,11 @@ impl<T> Predecessor<T> {
             Refusal { generation: 0, at: SystemTime::UNIX_EPOCH, source, failures, unlisted: quarantined.count() };
         Some(Rollback { policy: (*self.before).clone(), held: Arc::clone(&self.held), refusal })
     }
+}
+
+/// Whether none of the known components has the same module.
+fn is_new<'a>(component: &ActivePredicate, mut known: impl Iterator<Item = &'a ActivePredicate>) -> bool {
+    known.all(|known| !Arc::ptr_eq(&known.module, &component.module))
 }
 
 /// Whether two policies are one document under two versions of Kubernetes. Going back would only leave the version of the server.
