@@ -62,6 +62,8 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata::requests::NonZero;
+    use crate::metadata::{NonZeroUsage, PodFacts};
 
     fn amounts(amounts: &[(&str, i64)]) -> Amounts {
         amounts.iter().map(|(name, amount)| (Arc::from(*name), *amount)).collect()
@@ -76,5 +78,29 @@ mod tests {
         assert_eq!(account.usage, amounts(&[("cpu", 2), ("hugepages-2Mi", 4)]));
         assert_eq!(account.sums, amounts(&[("a", -1), ("b", 0)]).into());
         assert_eq!(*account.flags, [Arc::from("a"), Arc::from("z")]);
+    }
+
+    #[test]
+    fn only_an_account_that_is_given_stands_for_what_containers_do_not_name() {
+        let counted = NonZero { cpu: 100, memory: 7 };
+        let usage = NonZeroUsage { counted, by_rules: None };
+        let facts = PodFacts {
+            non_zero_requests: amounts(&[("cpu", 100), ("memory", 7)]),
+            non_zero_usage: Some(Arc::new(usage.clone())),
+            ..PodFacts::default()
+        };
+        let given = Account::new(amounts(&[("cpu", 2)]), amounts(&[("cpu", 3)]), Vec::new(), Vec::new());
+        let of_component = (amounts(&[("cpu", 2), ("memory", 0)]), NonZero { cpu: 3, memory: 0 });
+        let of_api = (facts.non_zero_requests.clone(), counted);
+        let unknown = |last| Account::unknown(&facts, last, &Arc::from("trap"));
+        for (account, expected) in
+            [(&given, &of_component), (&unknown(Some(&given)), &of_component), (&unknown(None), &of_api)]
+        {
+            let found = (facts.clone().accounted_as(account).non_zero_requests, usage.under(Some(account)));
+            assert_eq!(found, *expected);
+        }
+        assert_eq!(usage.under(None), counted);
+        // Where no policy reads them, there are none.
+        assert!(PodFacts::default().accounted_as(&given).non_zero_requests.is_empty());
     }
 }

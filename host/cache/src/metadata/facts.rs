@@ -159,15 +159,10 @@ impl PodRecord {
     }
 
     /// Returns the usage of the pod on its node with that of containers that name none; zeros where it is not selected. An accounting
-    /// component says all that a pod takes: nothing is added to its account.
+    /// component says all that a pod takes: nothing is added to an account that it has given.
     pub fn non_zero_usage(&self) -> NonZero {
-        match (&self.facts.non_zero_usage, self.account.as_deref()) {
-            (None, _) => NonZero::default(),
-            (Some(usage), None) => usage.counted,
-            (Some(_), Some(Account { usage, .. })) => {
-                NonZero { cpu: amount_of(usage, CPU), memory: amount_of(usage, MEMORY) }
-            }
-        }
+        let usage = self.facts.non_zero_usage.as_ref();
+        usage.map_or_else(NonZero::default, |usage| usage.under(self.account.as_deref()))
     }
 
     /// Returns the amounts that the pod adds to the named sums of its node.
@@ -488,7 +483,27 @@ pub(super) fn pins_to(selector: &NodeSelector, node: &str) -> bool {
     match_expressions.is_empty() && key == NODE_NAME_FIELD && operator_text == "In" && *values == [node]
 }
 
+/// Lists `cpu` and `memory`, at 0 where they are not listed.
+fn with_cpu_and_memory(mut amounts: Amounts) -> Amounts {
+    for resource in [CPU, MEMORY] {
+        if let Err(at) = amounts.binary_search_by(|(known, _)| known.as_ref().cmp(resource)) {
+            amounts.insert(at, (Arc::from(resource), 0));
+        }
+    }
+    amounts
+}
+
 impl NonZeroUsage {
+    /// Returns the usage of a pod with this account: what the account says where the accounting component has given it. One that stands for
+    /// an account that is not known has the amounts of the API.
+    pub(super) fn under(&self, account: Option<&Account>) -> NonZero {
+        let given = account.filter(|account| account.is_given());
+        given.map_or(self.counted, |Account { usage, .. }| NonZero {
+            cpu: amount_of(usage, CPU),
+            memory: amount_of(usage, MEMORY),
+        })
+    }
+
     /// Returns the usage by other rules; `None` where the same counts.
     fn by(&self, rules: ResizeRules) -> Option<Self> {
         let counted = *self.by_rules.as_ref()?.get(rules.index())?;
@@ -511,13 +526,11 @@ impl PodFacts {
     /// Returns the facts with the requests and usage of an account.
     #[must_use]
     pub fn accounted_as(self, account: &Account) -> Self {
-        let is_selected = self.non_zero_usage.is_some();
-        Self {
-            requests: account.requests.clone(),
-            usage: account.usage.clone(),
-            non_zero_requests: if is_selected { account.requests.clone() } else { Amounts::default() },
-            ..self
+        let mut facts = Self { requests: account.requests.clone(), usage: account.usage.clone(), ..self };
+        if facts.non_zero_usage.is_some() && account.is_given() {
+            facts.non_zero_requests = with_cpu_and_memory(account.requests.clone());
         }
+        facts
     }
 
     /// The value of a label.

@@ -256,14 +256,14 @@ pub(crate) fn usage_of(pod: &PodRecord) -> &Amounts {
     }
 }
 
-/// Returns the usage of a pod with that of containers that name none; that of its account where it has one.
+/// Returns the usage of a pod with that of containers that name none; that of its account where it has one that was given.
 fn non_zero_usage_of(pod: &PodRecord) -> NonZero {
     let Some(usage) = &pod.facts.non_zero_usage else { return NonZero::default() };
     let of_account = |account: &Arc<Account>| {
         let [cpu, memory] = ["cpu", "memory"].map(|resource| amount_of(&account.usage, resource));
         NonZero { cpu, memory }
     };
-    pod.account.as_ref().map_or(usage.counted, of_account)
+    pod.account.as_ref().filter(|account| account.is_given()).map_or(usage.counted, of_account)
 }
 
 pub(crate) fn counts_of(snapshot: &Snapshot, key: &CountKey) -> BTreeMap<String, u32> {
