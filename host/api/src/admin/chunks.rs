@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use axum::body::{Body, Bytes};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
 
 use crate::limits;
@@ -32,7 +32,8 @@ pub(super) fn channel() -> (Chunks, Body) {
             None => Some((Err(io::Error::other("the document ended early")), None)),
         }
     });
-    (Chunks { buffer: Vec::with_capacity(limits::STREAM_CHUNK), sender }, Body::from_stream(chunks))
+    // What compresses a body asks once more after its end, for trailers.
+    (Chunks { buffer: Vec::with_capacity(limits::STREAM_CHUNK), sender }, Body::from_stream(chunks.fuse()))
 }
 
 impl Chunks {

@@ -223,6 +223,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_document_that_is_sent_while_it_is_encoded_ends_compressed_too() {
+        let answer = ask(&with(&FILES), "GET", "/v1/state", &[("accept-encoding", "gzip")]).await;
+        assert_eq!(answer.headers()[header::CONTENT_ENCODING], "gzip");
+        // The compressor asks for trailers after the end of the document.
+        let text = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
+        assert!(text.starts_with(&[0x1f, 0x8b]), "{text:?}");
+    }
+
+    #[tokio::test]
     async fn whoever_opens_the_page_may_not_decide() {
         let access = Access { rights: Rights::default(), ..Access::default() };
         let router = router(idle(), access, &FILES);
