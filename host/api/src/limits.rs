@@ -91,7 +91,7 @@ pub const UNSETTLED_WAIT: Duration = Duration::from_millis(20);
 /// that everything that goes wrong shows within 40 s.
 pub const STALE_AFTER: Duration = Duration::from_secs(30);
 
-/// Concurrent calls that change the cache, of each class of listeners, and calls that take its lock to read; each holds a thread while it
+/// Concurrent calls that change the cache, and as many that take its lock to read, of each class of listeners; each holds a thread while it
 /// waits for the lock.
 pub const WRITES: usize = 16;
 
@@ -122,8 +122,13 @@ pub const STREAM_REQUESTS: usize = 16;
 /// takes one thread at most.
 pub const EXPLORER_SLOTS: usize = 1;
 
-/// State dumps of the explorer's listener at once: a page shows pages of tables, and needs none.
-pub const EXPLORER_DUMPS: usize = 1;
+/// Dumps of the state, or of one node, of the explorer's listener at once: the page of a node asks for the latter, and one person who reads a
+/// dump slowly keeps the others from none.
+pub const EXPLORER_DUMPS: usize = 4;
+
+/// Tables of nodes and of pending pods, and dumps, that are read or encoded at once for the explorer's listener: each takes a thread, and at
+/// 100,000 nodes 5 MB until its answer is counted.
+pub const EXPLORER_READS: usize = 2;
 
 /// Streams of events of the explorer's listener at once: a page asks again and again in their place.
 pub const EXPLORER_STREAMS: usize = 4;

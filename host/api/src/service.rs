@@ -76,6 +76,8 @@ struct ClassPlaces {
     dumps: Arc<Semaphore>,
     /// Calls that change the cache: those over TCP never keep the socket's waiting.
     writes: Arc<Semaphore>,
+    /// Calls that take the cache's lock to read, or encode much of it.
+    reads: Arc<Semaphore>,
 }
 
 impl ClassPlaces {
@@ -87,6 +89,7 @@ impl ClassPlaces {
             parties: Places::for_streams(limits::PARTY_STREAMS),
             dumps: Arc::new(Semaphore::new(limits::STATE_DUMPS)),
             writes: Arc::new(Semaphore::new(limits::WRITES)),
+            reads: Arc::new(Semaphore::new(limits::WRITES)),
         }
     }
 
@@ -95,6 +98,7 @@ impl ClassPlaces {
         Self {
             changes: Places::for_streams(limits::EXPLORER_STREAMS),
             dumps: Arc::new(Semaphore::new(limits::EXPLORER_DUMPS)),
+            reads: Arc::new(Semaphore::new(limits::EXPLORER_READS)),
             ..Self::new()
         }
     }
@@ -124,8 +128,6 @@ struct Shared {
     settings: Settings,
     metrics: Metrics,
     slots: Slots,
-    /// For what is read under the cache's lock.
-    locked_reads: Arc<Semaphore>,
     unix: ClassPlaces,
     tcp: ClassPlaces,
     explorer: ClassPlaces,
@@ -154,7 +156,6 @@ impl Service {
             settings,
             metrics: Metrics::default(),
             slots: Slots::per_core(),
-            locked_reads: Arc::new(Semaphore::new(limits::WRITES)),
             unix: ClassPlaces::new(),
             tcp: ClassPlaces::new(),
             explorer: ClassPlaces::of_explorer(),
@@ -423,14 +424,14 @@ impl Service {
         self.locked(&self.places(scope.class).writes, scope.deadline, scope.room.clone(), work).await
     }
 
-    /// Runs work that reads under the cache's lock on a blocking thread. It needs no evaluation slot.
-    pub(crate) async fn read_locked<T, W>(&self, work: W) -> Result<T, Error>
+    /// Runs work that reads under the cache's lock on a blocking thread, for a class of listeners. It needs no evaluation slot.
+    pub(crate) async fn read_locked<T, W>(&self, class: ListenerClass, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
         W: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     {
         let deadline = Deadline::after(Instant::now(), self.0.settings.request_time);
-        self.locked(&self.0.locked_reads, deadline, RequestRoom::default(), work).await
+        self.locked(&self.places(class).reads, deadline, RequestRoom::default(), work).await
     }
 
     async fn locked<T, W>(

@@ -74,8 +74,8 @@ pub(crate) async fn events(
     let since =
         since.map_err(|_| Error::invalid("query", "since is a generation: a whole number, from an earlier line"))?;
     let place = service.enter_stream(&scope).await?;
-    let Following { epoch, start: Generation(generation), events } =
-        service.read_locked(move |service| Ok(service.writer().lock().follow_allocations(since))).await?;
+    let follow = move |service: &Service| Ok(service.writer().lock().follow_allocations(since));
+    let Following { epoch, start: Generation(generation), events } = service.read_locked(scope.class, follow).await?;
     let (mut start, epoch) = (Vec::new(), epoch.0.to_string());
     match format {
         Format::Native => push(&mut start, &Line::Start { generation: generation.to_string(), epoch }),

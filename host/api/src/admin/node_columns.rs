@@ -58,7 +58,7 @@ pub(crate) async fn nodes(
             columns: columns.iter().map(|column| (column.text, column.values(&snapshot, rows.clone()))).collect(),
         })
     };
-    let text = service.read_locked(encode).await?;
+    let text = service.read_locked(scope.class, encode).await?;
     Ok(tag.on(Encoded::from_text(text).respond(scope.unsent.as_ref())?))
 }
 

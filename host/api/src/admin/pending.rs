@@ -49,7 +49,7 @@ pub(crate) async fn pending(
         let wanted = Wanted::try_new(query.as_deref())?;
         codec::encode(&Document::new(&of_document, &wanted, is_stale))
     };
-    let text = service.read_locked(encode).await?;
+    let text = service.read_locked(scope.class, encode).await?;
     Ok(aged(tag.on(Encoded::from_text(text).respond(scope.unsent.as_ref())?), &listed))
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn state(
     let permit = service.dump_permit(scope.class)?;
     let [node, format] = parameters(query.as_deref(), ["node", "format"])?;
     let (node, format) = (node.map(str::to_owned), Format::try_new(format)?);
-    let (version, dump) = service.read_locked(move |service| collect(service, node.as_deref())).await?;
+    let (version, dump) = service.read_locked(scope.class, move |service| collect(service, node.as_deref())).await?;
     Ok(send(&service, permit, move |chunks| match format {
         Format::Native => serde_json::to_writer(chunks, &Document { version: &version, dump: &dump }),
         Format::YuniKorn => serde_json::to_writer(chunks, &NodesInfo::new(&dump.state.snapshot, &dump.nodes)),
@@ -61,7 +61,7 @@ pub(crate) async fn node(
     service.readiness().check()?;
     let permit = service.dump_permit(scope.class)?;
     let (version, dump, history) = service
-        .read_locked(move |service| {
+        .read_locked(scope.class, move |service| {
             let (version, dump) = collect(service, Some(&name))?;
             let history = service.writer().lock().history_on(&name);
             Ok((version, dump, history))
