@@ -32,6 +32,12 @@ export function visible(text: string): string {
     .join("");
 }
 
+/** A document of JSON with escapes in the place of what is not seen; it stands for the same values. */
+export function escaped(json: string): string {
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return json.replace(UNSEEN, (unseen) => unseen.split("").map(escape).join(""));
+}
+
 /** A text of others; isolated, so that right-to-left letters in it move nothing outside of it. */
 export function Shown({ text }: { text: string }) {
   const parts = pieces(text);

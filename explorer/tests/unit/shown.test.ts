@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import type { Why } from "../../src/api/why";
+import { command, curl, curlPost, ticket } from "../../src/routes/pod/texts";
 import { amount, duration, share } from "../../src/ui/format";
 import { quoted } from "../../src/ui/quoted";
-import { pieces, visible } from "../../src/ui/shown";
+import { escaped, pieces, visible } from "../../src/ui/shown";
 
 test("controls, directions, joiners and lone surrogates are marks", () => {
   for (const unseen of ["\u0000", "\u001b", "\u007f", "\u0085", "\u00ad", "\u200b", "\u200f", "\u202e", "\u2028", "\u2066", "\ufeff", "\u{e0041}", "\ud800"]) {
@@ -37,4 +39,23 @@ test("words of a command are one word to a shell, whatever is in them", () => {
     const { stdout } = spawnSync("sh", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" });
     assert.equal(stdout, word, JSON.stringify(word));
   }
+});
+
+test("a command that is pasted has no character that a terminal obeys, and JSON in it keeps its values", () => {
+  const hostile = "a\u0003\r\u0015id\u001b[201~\u007f\u009b\u202e'";
+  const body = JSON.stringify({ name: hostile });
+  const commands = [command("shop", hostile, hostile, [hostile]), curl(`http://localhost/${hostile}`), curlPost("http://localhost/", body)];
+  for (const text of commands) assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/, JSON.stringify(text));
+  assert.equal(escaped(body) === body, false);
+  assert.deepEqual(JSON.parse(escaped(body)), { name: hostile });
+});
+
+test("a ticket's cell is code to its end, whatever a reason has before a bar", () => {
+  const step = { predicate: "P", before: 1, rejected: 1, after: 0, unresolvable: 0, reasons: [{ reason: "` ![x](http://evil.example) \\|", nodes: 1 }] };
+  const answer = {
+    pod: "shop/web-0", cause: { name: "NoRoom", headline: "" }, nodes: 1, funnel: [step], evidence: [], alone: [], nearest: [], help: [], faults: [],
+    version: { generation: "1", policyGeneration: "1" },
+  } as unknown as Why;
+  // A backslash that stands for itself, and not for the bar, would have the bar end the cell and the code.
+  assert.doesNotMatch(ticket(answer, "http://localhost/"), /\\\\\|/);
 });

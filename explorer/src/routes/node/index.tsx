@@ -9,7 +9,7 @@ import { href } from "../../app/router";
 import { CopyMenu } from "../../ui/copy_menu";
 import { amount, count, counted } from "../../ui/format";
 import { quoted } from "../../ui/quoted";
-import { Shown } from "../../ui/shown";
+import { Shown, visible } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
 import { Moment } from "../../ui/time";
@@ -34,7 +34,7 @@ export function Node({ route }: { route: Route }) {
         <CopyMenu
           items={[
             { label: "Link", text: () => location.href },
-            { label: "Name", text: () => name },
+            { label: "Name", text: () => visible(name) },
             ...(pod ? [{ label: "Command", text: () => `nodesift why ${quoted(pod)} --node ${quoted(name)}` }] : []),
             { label: "Object as JSON", text: () => JSON.stringify(object.value ?? null, null, 2) },
           ]}

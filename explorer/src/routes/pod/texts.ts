@@ -3,7 +3,7 @@
 import type { HelpfulEdit, NearNode, Why } from "../../api/why";
 import { count, counted } from "../../ui/format";
 import { quoted } from "../../ui/quoted";
-import { visible } from "../../ui/shown";
+import { escaped, visible } from "../../ui/shown";
 import { amount } from "./amount";
 import { details, listed } from "./details";
 
@@ -40,9 +40,9 @@ export function curl(address: string): string {
   return `curl -s ${quoted(address)}`;
 }
 
-/** The call that gives the same answer as a POST. */
+/** The call that gives the same answer as a POST of JSON. */
 export function curlPost(address: string, body: string): string {
-  return `curl -s ${quoted(address)} -H content-type:application/json --data-binary ${quoted(body)}`;
+  return `curl -s ${quoted(address)} -H content-type:application/json --data-binary ${quoted(escaped(body))}`;
 }
 
 /** The one obstacle of a node, in words that follow its name. */
@@ -70,7 +70,7 @@ function code(text: string): string {
   return `${fence}${pad}${shown}${pad}${fence}`;
 }
 
-/** Code in a cell of a table, where a bar would end it. */
+/** Code in a cell of a table, where a bar would end it, and a backslash before the bar's own too: a space keeps that apart. */
 function cell(text: string): string {
-  return text ? code(text.replaceAll("|", "\\|")) : "";
+  return text ? code(text.replace(/(\\?)\|/g, (_, before: string) => (before ? "\\ \\|" : "\\|"))) : "";
 }
