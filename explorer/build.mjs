@@ -83,5 +83,7 @@ if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   for (const [file, size] of Object.entries(sizes)) console.log(`${String(size).padStart(7)} B gzipped  ${file}`);
   const wrong = overruns(sizes);
   wrong.forEach((line) => console.error(line));
+  // Whoever asks next whether there is a page is not to find this one.
+  if (wrong.length > 0) await rm(join(dist, "index.html"));
   process.exit(wrong.length > 0 ? 1 : 0);
 }
