@@ -22,11 +22,17 @@ const CALLS = /^\/(v1\/|version$|readyz$|livez$|metrics$)/;
 /** Starts the server on a port of loopback, 0 for a free one; `sidecar` is the address that calls go to. */
 export function serve({ port, sidecar }) {
   const server = http.createServer((request, response) => {
+    if (!isOwn(request.headers)) return void response.writeHead(403).end();
     const url = new URL(request.url ?? "/", "http://localhost");
     if (CALLS.test(url.pathname)) return forward(request, response, sidecar);
     return void file(url.pathname, response);
   });
   return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(server)));
+}
+
+/** Whether no page of another site asks. The sidecar cannot see that: it is called by this server, whose calls name neither. */
+function isOwn({ host = "", origin }) {
+  return /^(localhost|127\.0\.0\.1)(:[0-9]+)?$/.test(host) && (origin === undefined || origin === `http://${host}`);
 }
 
 function forward(request, response, sidecar) {
