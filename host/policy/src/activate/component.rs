@@ -194,7 +194,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&predicate.counts, &scorer.component.counts));
         assert!(!Arc::ptr_eq(&predicate.breaker, &scorer.component.breaker));
         assert_eq!((scorer.weight, scorer.component.on_error), (3, OnError::Ignore));
-        let apart = TAINTS.replace("weight: 3", "weight: 3, limits: {memory: 1Mi}");
+        let apart = TAINTS.replace("weight: 3", "weight: 3, limits: {memory: 8Mi}");
         let apart = activated(&apart, Path::new(""), &runtime).unwrap();
         assert!(!Arc::ptr_eq(&apart.predicates[0].module, &apart.scorers[0].component.module));
     }

@@ -159,7 +159,7 @@ profiles:
         "5:27: percentageOfNodesToScore: not carried over: answers are about every node",
         "7:3: extenders: not carried over: an extender can reject nodes",
         "10:29: profiles[0].percentageOfNodesToScore: ",
-        "12:32: profiles[0].plugins.preScore",
+        "12:34: profiles[0].plugins.preScore",
         "13:35: profiles[0].plugins.preFilter",
         "14:35: plugins: not carried over: Coscheduling is no plugin of kube-scheduler",
         "15:3: profiles[1]: not carried over: the policy is made of the profile own, not of other",
