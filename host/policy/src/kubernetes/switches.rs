@@ -162,6 +162,7 @@ mod tests {
 versions: ["1.34", "1.35", "1.36"]
 defaultPolicy: {"1.34": [{name: A}], "1.35": [{name: A}], "1.36": [{name: A}]}
 defaultScores: {"1.34": [], "1.35": [], "1.36": []}
+unservedScores: []
 switches:
 - {name: DRAThing, kind: Gate, stage: {"1.35": Beta, "1.36": GA}, gives: [A, host], values: {"1.34": false, "1.35": true, "1.36": true}, says: a.}
 - {name: Unserved, kind: Gate, stage: {"1.36": Alpha}, gives: [], values: {"1.34": false, "1.35": false, "1.36": false}, says: b.}
