@@ -14,3 +14,6 @@ export const LINK_BYTES = 4_096;
 
 /** Objects that are fetched at a time: browsers open about six connections to one host. */
 export const FETCHES = 6;
+
+/** Bytes of a question with all objects that edits change: what the explorer's listener takes. A larger one ends the connection. */
+export const QUESTION_BYTES = 1 << 20;

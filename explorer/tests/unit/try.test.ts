@@ -9,6 +9,7 @@ import { nearNames } from "../../src/routes/pod/near_names";
 import { amount, number } from "../../src/routes/pod/amount";
 import { blamed, compare } from "../../src/routes/try/compare";
 import { documents, refused } from "../../src/routes/try/manifest";
+import { checkSize } from "../../src/routes/try/what_if";
 
 /** An answer of two predicates with these cells. */
 function answer(cells: number[], rejects: [number, number], generation = "1"): Why {
@@ -96,4 +97,9 @@ test("amounts have the units of the command line", () => {
     assert.equal(amount(resource, of), text);
   }
   assert.equal(number("cpu", "none"), "none");
+});
+
+test("a question that is larger than the sidecar takes is refused here, by its bytes", () => {
+  checkSize("x".repeat(1 << 20));
+  assert.throws(() => checkSize("ä".repeat((1 << 19) + 1)), /1,048,578 bytes/);
 });

@@ -10,7 +10,9 @@ import type { NodeColumns } from "../../api/types";
 import type { Why } from "../../api/why";
 import { NotMade, whatIf, type WhatIf as MadeEdits } from "../../edits/apply";
 import { print, type Edit } from "../../edits/grammar";
+import { QUESTION_BYTES } from "../../edits/limits";
 import { SidecarObjects } from "../../edits/sidecar";
+import { count } from "../../ui/format";
 import { isOlder } from "../pod/question";
 import { blamed } from "./compare";
 
@@ -104,11 +106,20 @@ async function asked(question: Question, by: string, signal: AbortSignal): Promi
   const overlay = made.overlay ? { overlay: made.overlay } : {};
   const [as, edited] = sides(question, made);
   const body = JSON.stringify({ ...edited, ...overlay, ...beside });
+  checkSize(body);
   const post = (text: string): Promise<Why> => session.client.post<Why>("v1/why", text, "application/json", signal);
   for (let attempt = 1; ; attempt += 1) {
     const [before, after] = await Promise.all([post(JSON.stringify({ ...as, ...beside })), post(body)]);
     if (before.version.generation === after.version.generation || attempt === ATTEMPTS) return { before, after, body, edits: question.edits };
   }
+}
+
+/** Throws an ApiError, as the sidecar would refuse it, for a question that is larger than it takes. */
+export function checkSize(body: string): void {
+  const bytes = new TextEncoder().encode(body).length;
+  if (bytes <= QUESTION_BYTES) return;
+  const text = `the question has ${count(bytes)} bytes with all nodes that the edits change, and the sidecar takes ${count(QUESTION_BYTES)}`;
+  throw new ApiError("invalid", 413, text);
 }
 
 /** The pod of either question: as it is, and edited. */
