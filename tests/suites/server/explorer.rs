@@ -201,6 +201,20 @@ fn the_page_reads_what_cores_and_operators_read_and_is_no_core_that_asks() {
 }
 
 #[test]
+fn every_document_comes_to_its_end_compressed_as_browsers_ask_for_it() {
+    let sidecar = sample(&EXPLORER);
+    let node = crate::running::objects("Node").remove(0)["metadata"]["name"].as_str().unwrap().to_owned();
+    let one = format!("/v1/nodes/{node}");
+    for path in ["/v1/state", &one, &format!("{one}/object"), "/v1/nodes?columns=name", "/v1/policy"] {
+        // A connection that ends within the answer is an error here.
+        let request = head(&format!("GET {path}"), &["host: localhost", "accept-encoding: gzip"]);
+        let found = answer(&sidecar.explorer(), &request);
+        assert_eq!((found.status, found.header("content-encoding")), (200, Some("gzip")), "{path}: {}", found.head);
+    }
+    assert!(!sidecar.output().contains("panicked"), "{}", sidecar.output());
+}
+
+#[test]
 fn every_other_listener_says_where_the_explorer_is() {
     let sidecar = sample(&EXPLORER);
     let Endpoint::Tcp(address) = sidecar.explorer() else { unreachable!("it listens on TCP") };
