@@ -92,6 +92,11 @@ impl Ledger {
 }
 
 impl Account {
+    /// The most bytes that it may hold, unless they are taken at once.
+    pub(crate) fn share(&self) -> usize {
+        self.ledger.0.share
+    }
+
     /// Takes room of `bytes`, at the expense of those who hold more where there is none. An account that holds nothing gets it
     /// for any number of bytes. Others get it for their share, and only while they hold no more than is left: however many
     /// connections do not read, each leaves as much to the next as it has.

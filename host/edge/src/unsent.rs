@@ -211,7 +211,7 @@ impl Unsent {
         let mut notified = std::pin::pin!(freed.notified());
         loop {
             notified.as_mut().enable();
-            if encoded.held() <= limits::CONNECTION_UNSENT_BYTES / 2 {
+            if encoded.held() <= encoded.share() / 2 {
                 return;
             }
             notified.as_mut().await;

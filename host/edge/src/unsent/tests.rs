@@ -319,16 +319,21 @@ async fn a_piece_waits_until_one_who_does_not_read_gives_way() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_has_left_most_of_its_share_unread_waits_until_it_has_read() {
-    let unsent = connection();
-    let half = limits::CONNECTION_UNSENT_BYTES / 2 - limits::RESPONSE_BYTES;
-    let (first, second) = (unsent.hold(1, 1).unwrap(), unsent.hold(half, half).unwrap());
-    let waiting = tokio::spawn({
-        let unsent = unsent.clone();
-        async move { unsent.until_read().await }
-    });
-    tokio::task::yield_now().await;
-    assert!(!waiting.is_finished(), "it has more than half of its share");
-    drop(first);
-    waiting.await.unwrap();
-    drop(second);
+    let explorer = UnsentBudget::of_explorer(BudgetMetrics::default());
+    for (unsent, share) in [
+        (connection(), limits::CONNECTION_UNSENT_BYTES),
+        (Unsent::new(&explorer, &Activity::default()), limits::EXPLORER_CONNECTION_BYTES),
+    ] {
+        let half = share / 2 - limits::RESPONSE_BYTES;
+        let (first, second) = (unsent.hold(1, 1).unwrap(), unsent.hold(half, half).unwrap());
+        let waiting = tokio::spawn({
+            let unsent = unsent.clone();
+            async move { unsent.until_read().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "it has more than half of its share, {share}");
+        drop(first);
+        waiting.await.unwrap();
+        drop(second);
+    }
 }
