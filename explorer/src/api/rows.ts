@@ -1,6 +1,7 @@
 // Columns of the node table beside the cells of an answer: the label of every row, and the names of those that are looked at.
 //
-// A row is the same node as long as the sidecar runs. Start at `labelColumn` and `NodeNames`.
+// A row is the same node as long as no node goes: the last row moves into its place. So columns are read again for an answer about other
+// nodes, by the resource version of nodes that both name. Start at `labelColumn` and `NodeNames`.
 
 import type { Client } from "./client";
 import { withQuery } from "./client";
@@ -12,14 +13,16 @@ const LABEL_ROWS = 10_000;
 /** Rows of one page of names, which are long. */
 const NAME_ROWS = 1_000;
 
-/** The values of a label by row, of all rows. Throws what the calls throw. */
-export async function labelColumn(client: Client, key: string, signal: AbortSignal): Promise<CodedValues> {
+/** The values of a label by row, of all rows, and the resource version of nodes of the last page. Throws what the calls throw. */
+export async function labelColumn(client: Client, key: string, signal: AbortSignal): Promise<CodedValues & { nodesVersion: string }> {
   const column = `label:${key}`;
+  let nodesVersion = "";
   const [values, codes]: [(string | null)[], number[]] = [[], []];
   const known = new Map<string | null, number>();
   for (let first = 0, nodes = 1; first < nodes; first += LABEL_ROWS) {
     const page = await rows(client, column, first, LABEL_ROWS, signal);
     nodes = page.nodes;
+    nodesVersion = page.version.nodesResourceVersion ?? "";
     const coded = page.columns[column] as CodedValues | undefined;
     if (!coded) break;
     const renumbered = coded.values.map((value) => {
@@ -29,12 +32,12 @@ export async function labelColumn(client: Client, key: string, signal: AbortSign
     });
     for (const code of coded.codes) codes.push(renumbered[code] ?? -1);
   }
-  return { values, codes };
+  return { values, codes, nodesVersion };
 }
 
 /** Names of nodes by row, page by page as they are asked for. */
 export class NodeNames {
-  readonly #pages = new Map<number, string[] | "asked">();
+  readonly #pages = new Map<number, { names: string[]; isOld: boolean }>();
 
   /** Calls `changed` after each page that has come. */
   constructor(
@@ -46,20 +49,21 @@ export class NodeNames {
   get(row: number): string | undefined {
     const number = Math.floor(row / NAME_ROWS);
     const page = this.#pages.get(number);
-    if (page === undefined) void this.#ask(number);
-    return Array.isArray(page) ? page[row % NAME_ROWS] : undefined;
+    if (page === undefined || page.isOld) void this.#ask(number, page?.names ?? []);
+    return this.#pages.get(number)?.names[row % NAME_ROWS];
   }
 
-  /** Forgets all names: they are of another process, or nodes have come and gone. */
-  clear(): void {
-    this.#pages.clear();
+  /** Has all names asked for again once they are looked at, since nodes may have come and gone; those that are known stay until then. */
+  renew(): void {
+    for (const page of this.#pages.values()) page.isOld = true;
   }
 
-  async #ask(number: number): Promise<void> {
-    this.#pages.set(number, "asked");
+  async #ask(number: number, known: string[]): Promise<void> {
+    const page = { names: known, isOld: false };
+    this.#pages.set(number, page);
     try {
-      const page = await rows(this.client, "name", number * NAME_ROWS, NAME_ROWS);
-      this.#pages.set(number, page.columns["name"] as string[]);
+      const { columns } = await rows(this.client, "name", number * NAME_ROWS, NAME_ROWS);
+      page.names = columns["name"] as string[];
     } catch {
       // The next answer about the pod asks for it again; the page says already that there is no connection.
       this.#pages.delete(number);

@@ -37,7 +37,7 @@ export function Pod({ route }: { route: Route }) {
   const encoded = answer.value?.cells ?? "";
   const cells = useMemo(() => decode(encoded), [encoded]);
   // Asked for beside the answer, since the map needs both.
-  const label = useLabel(by, answer.value && cells.length);
+  const label = useLabel(by, answer.value && cells.length, answer.value?.version.nodesResourceVersion);
   const mayOperate = useMay("operate");
   const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
   const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
@@ -88,7 +88,7 @@ interface AnswerProps {
 }
 
 function Answer({ route, namespace, name, by, answer, cells, label, at, path, history }: AnswerProps) {
-  const names = useNames(cells.length);
+  const names = useNames(cells.length, answer.version.nodesResourceVersion);
   const { marks, markOf } = useMarks(answer);
   const selected = route.parameters.get("step") ?? "";
   const node = route.parameters.get("node") ?? "";

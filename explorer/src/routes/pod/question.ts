@@ -1,7 +1,7 @@
 // What the page asks about a pod: the answer, again whenever the cluster has changed, and the rows that its cells stand for.
 // Start at `usePodAnswer`.
 
-import { useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { PULSE_PATH } from "../../app/pulse";
 import { isAbort, withQuery } from "../../api/client";
 import { LIST_MS, session, usePolled, type PolledView } from "../../api/hooks";
@@ -42,12 +42,19 @@ export function isOlder(answer: Why | undefined, pulse: NodeColumns | undefined)
   return BigInt(now.generation) > BigInt(of.generation) || now.policyGeneration !== of.policyGeneration;
 }
 
-/** The values of a label by row. `rows` is the number of rows of the answer, once there is one. */
-export function useLabel(key: string, rows: number | undefined): { groups: Groups | undefined; isWaiting: boolean; error: string } {
-  const [state, setState] = useState<{ key: string; groups?: Groups; error: string }>();
+/** The values of a label by row. `rows` and `nodesVersion` are those of the answer, once there is one. */
+export function useLabel(
+  key: string,
+  rows: number | undefined,
+  nodesVersion: string | undefined,
+): { groups: Groups | undefined; isWaiting: boolean; error: string } {
+  const [state, setState] = useState<{ key: string; groups?: Groups & { nodesVersion: string }; error: string }>();
   const restarts = useRestarts();
   const of = state?.key === key ? state : undefined;
   const isOther = of?.groups !== undefined && rows !== undefined && of.groups.codes.length !== rows;
+  // The version of the last answer that is about other nodes than the labels: they are asked for once for it.
+  const other = useRef("");
+  if (of?.groups !== undefined && nodesVersion !== undefined && of.groups.nodesVersion !== nodesVersion) other.current = nodesVersion;
   useLayoutEffect(() => {
     if (!key) return;
     const call = new AbortController();
@@ -57,15 +64,20 @@ export function useLabel(key: string, rows: number | undefined): { groups: Group
         if (!isAbort(error)) setState({ key, error: error instanceof Error ? error.message : String(error) });
       });
     return () => call.abort();
-  }, [key, restarts, isOther ? rows : 0]);
+  }, [key, restarts, isOther ? rows : 0, other.current]);
   return { groups: of?.groups, isWaiting: key !== "" && !of, error: of?.error ?? "" };
 }
 
-/** Names of nodes by row; the component is drawn again when more have come. */
-export function useNames(rows: number | undefined): NodeNames {
+/** Names of nodes by row, of an answer with this number of rows and resource version; the component is drawn again when more have come. */
+export function useNames(rows: number | undefined, nodesVersion: string | undefined): NodeNames {
   const [, redraw] = useReducer((times: number) => times + 1, 0);
   const restarts = useRestarts();
-  return useMemo(() => new NodeNames(session.client, () => redraw(undefined)), [rows, restarts]);
+  const names = useMemo(() => new NodeNames(session.client, () => redraw(undefined)), [rows, restarts]);
+  // While it is drawn: what is drawn then asks again.
+  const known = useRef(nodesVersion);
+  if (known.current !== nodesVersion) names.renew();
+  known.current = nodesVersion;
+  return names;
 }
 
 function useRestarts(): number {

@@ -105,7 +105,7 @@ function Side({ title, answer }: { title: string; answer: Why }) {
 }
 
 function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; after: Why; hrefOf: (node: string) => string }) {
-  const names = useNames(after.nodes);
+  const names = useNames(after.nodes, after.version.nodesResourceVersion);
   if (rows.length === 0) return null;
   const more = rows.length - NAMED;
   return (
@@ -136,8 +136,9 @@ function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; a
 
 function Map({ answer, by, markOf }: { answer: Why; by: string; markOf: (cell: number) => Mark }) {
   const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
-  const { groups: known } = useLabel(by, undefined);
-  const names = useNames(cells.length);
+  const { nodesResourceVersion } = answer.version;
+  const { groups: known } = useLabel(by, undefined, nodesResourceVersion);
+  const names = useNames(cells.length, nodesResourceVersion);
   // Nodes that the edits add are behind those of the table, and are a group of their own.
   const groups = useMemo(() => known && { values: [...known.values, ADDED], codes: Array.from(cells, (_, row) => known.codes[row] ?? known.values.length) }, [known, cells]);
   const describe = (row: number): string => {

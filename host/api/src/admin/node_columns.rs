@@ -66,7 +66,7 @@ pub(crate) async fn nodes(
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     version: Version,
-    /// The life of the cache: a row is the same node only within one.
+    /// The life of the cache: a row is the same node only within one, and there only until a node goes.
     epoch: String,
     /// Number of all nodes.
     nodes: usize,
