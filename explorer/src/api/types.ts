@@ -202,6 +202,7 @@ export interface Policy {
   configMaps: string[];
   warnings: string[];
   predicates: PolicyPredicate[];
+  scorers: PolicyScorer[];
   accounting?: Accounting;
   document: string;
   lastReload: Reload | null;
@@ -224,6 +225,20 @@ export interface PolicyPredicate {
   breaker: Breaker;
   log: { written: number; dropped: number } | null;
   unnamedReads: { field: string; name: string; calls: number }[];
+}
+
+export interface PolicyScorer {
+  name: string;
+  weight: number;
+  digest: string;
+  onError: string;
+  instance: string;
+  calls: number;
+  rows: number;
+  faults: Record<string, number>;
+  latency: { p50Us: number; p99Us: number } | null;
+  breaker: Breaker;
+  log: { written: number; dropped: number } | null;
 }
 
 export interface Breaker {

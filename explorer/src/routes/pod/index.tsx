@@ -99,7 +99,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, at, path, hi
   }, []);
   const hrefOf = (of: string): string => href(route.path, { ...Object.fromEntries(route.parameters), node: of });
   const { version, cause } = answer;
-  useEffect(() => announce(`${visible(answer.pod)}: ${cause.name}: ${visible(cause.headline)}`), [cause.name, cause.headline]);
+  useEffect(() => announce(visible(`${answer.pod}: ${cause.name}: ${cause.headline}`)), [cause.name, cause.headline]);
   const nodes = { answer, cells, groups: label.groups, by, names, markOf, selected };
   const asked = at === undefined ? "" : ` · asked at ${moment(at, Date.now())}`;
   return (

@@ -9,7 +9,7 @@ import type { PodHistory } from "../../api/why";
 import { announce } from "../../app/live";
 import { href } from "../../app/router";
 import { CauseBadge } from "../../ui/causes";
-import { Shown } from "../../ui/shown";
+import { Shown, visible } from "../../ui/shown";
 import { Moment } from "../../ui/time";
 import { nearNames } from "./near_names";
 
@@ -25,7 +25,7 @@ export function Missing({ namespace, name, error, history }: MissingProps) {
   const isBound = error.failure === "conflict";
   const near = useNearNames(namespace, name, !isBound && !left);
   const heading = isBound ? "Bound" : left ? "No longer pending" : "Not here";
-  useEffect(() => announce(`${namespace}/${name}: ${heading}`), [heading]);
+  useEffect(() => announce(visible(`${namespace}/${name}: ${heading}`)), [heading]);
   return (
     <div class="trouble" role="group" aria-label={heading}>
       <p>
