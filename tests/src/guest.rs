@@ -65,15 +65,15 @@ pub struct HostFunction {
     pub name: String,
     /// The type of each parameter, `i32` or `i64`: values, and addresses in the guest's memory.
     pub params: Vec<&'static str>,
-    /// Whether it returns an `i32`; otherwise the last parameter is the address for the result, or there is none.
-    pub returns: bool,
+    /// The type of its value, `i32` or `i64`; `None` where the last parameter is the address for the result, or there is none.
+    pub returns: Option<&'static str>,
 }
 
 /// Every function that the contract offers to guests.
 ///
 /// # Panics
 ///
-/// If a function has a parameter that is neither an `i32` nor an `i64`, or a result that is no `i32`.
+/// If a function has a parameter or a result that is neither an `i32` nor an `i64`.
 pub fn host_functions() -> Vec<HostFunction> {
     functions_of(&CONTRACT)
 }
@@ -90,13 +90,11 @@ fn functions_of((resolve, world): &(Resolve, WorldId)) -> Vec<HostFunction> {
                 WasmType::I64 => "i64",
                 other => panic!("{interface} {name} has a {other:?}"),
             };
-            let results: Vec<&str> = signature.results.iter().map(integer).collect();
-            assert!(results.iter().all(|result| *result == "i32"), "{interface} {name}");
             functions.push(HostFunction {
                 interface: interface.clone(),
                 name: name.clone(),
                 params: signature.params.iter().map(integer).collect(),
-                returns: !signature.results.is_empty(),
+                returns: signature.results.first().map(integer),
             });
         }
     }
@@ -120,7 +118,7 @@ pub struct Guest {
 impl HostFunction {
     /// Its type as core WebAssembly writes it.
     pub fn signature(&self) -> String {
-        let result = if self.returns { " (result i32)" } else { "" };
+        let result = self.returns.map(|returns| format!(" (result {returns})")).unwrap_or_default();
         format!("(param {}){result}", self.params.join(" "))
     }
 }

@@ -171,7 +171,7 @@ fn caller(functions: &[HostFunction], image: &[u8], salt: u32) -> Guest {
         };
         let arguments: String = function.params.iter().map(argument).collect();
         let call = format!("(call $f{at} {arguments})");
-        let call = if function.returns { format!("(drop {call})") } else { call };
+        let call = if function.returns.is_some() { format!("(drop {call})") } else { call };
         format!("(if (i32.eq (local.get $i) (i32.const {at})) (then {call} (return (call $fits_all))))\n")
     };
     let calls: String = functions.iter().enumerate().map(call).collect();

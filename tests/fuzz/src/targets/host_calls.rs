@@ -72,7 +72,7 @@ fn call(body: &mut String, at: usize, function: &HostFunction, arguments: &[u8])
         let _infallible = write!(text, " ({kind}.const {})", i32::from_le_bytes(bytes.try_into().unwrap_or_default()));
     }
     text.push(')');
-    body.push_str(&if function.returns { format!("(drop {text})") } else { text });
+    body.push_str(&if function.returns.is_some() { format!("(drop {text})") } else { text });
 }
 
 /// Calls whose arguments mostly point into the memory.
