@@ -113,6 +113,9 @@ def metric_names():
             continue
         shipped = path.read_text().split("#[cfg(test)]\nmod tests")[0]
         names |= set(re.findall(r'"(nodesift_[a-z_]+)"', shipped))
+        # Predicates and scorers have the same ones, each under its own name.
+        for rest in re.findall(r'"nodesift_\{kind\}_([a-z_]+)"', shipped):
+            names |= {f"nodesift_{kind}_{rest}" for kind in ("predicate", "scorer")}
     return names
 
 

@@ -106,6 +106,8 @@ mod tests {
     const TABLE: &str = r#"
 versions: ["1.35", "1.36"]
 defaultPolicy: {"1.35": [{name: A}], "1.36": [{name: A}]}
+defaultScores: {"1.35": [], "1.36": []}
+unservedScores: []
 switches:
 - {name: Z, kind: Quirk, gives: [A], values: {"1.35": true, "1.36": false}, says: z.}
 - {name: B, kind: Gate, stage: {"1.36": Alpha}, gives: [], values: {"1.35": false, "1.36": false}, says: b.}
