@@ -24,8 +24,10 @@ export interface Sidecar {
   stop(): Promise<void>;
   /** Ends the process, and leaves its folder. */
   halt(): Promise<void>;
-  /** Starts it again on the same port, with another cluster. */
-  startAgain(cluster: object): Promise<void>;
+  /** Starts it again on the same port, with another cluster where one is given. */
+  startAgain(cluster?: object): Promise<void>;
+  /** Ends the process and starts it again. */
+  restart(cluster?: object): Promise<void>;
 }
 
 export interface SidecarOptions {
@@ -66,10 +68,15 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const explorer = hasExplorer() ? `127.0.0.1:${await freePort()}` : undefined;
   const start = async () => {
     const socket = join(folder, "s");
-    const all = ["serve", ...from, "--listen", `127.0.0.1:${port}`, "--socket", socket, ...policy, ...(options.arguments ?? [])];
+    const listeners = ["--listen", `127.0.0.1:${port}`, "--socket", socket, ...(explorer ? ["--explorer", explorer] : [])];
+    const all = ["serve", ...from, ...listeners, ...policy, ...(options.arguments ?? [])];
     return ready(spawn(program(), all, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] }), url);
   };
   let child = await start();
+  const startAgain = async (other?: object) => {
+    if (other) await writeFile(cluster, JSON.stringify(other));
+    child = await start();
+  };
   return {
     url,
     explorer: explorer && `http://${explorer}/`,
@@ -79,9 +86,10 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
       await rm(folder, { recursive: true, force: true });
     },
     halt: () => end(child),
-    async startAgain(other) {
-      await writeFile(cluster, JSON.stringify(other));
-      child = await start();
+    startAgain,
+    async restart(other) {
+      await end(child);
+      await startAgain(other);
     },
   };
 }

@@ -1,5 +1,5 @@
-//! Affinity and topology spread of pods: required terms of node affinity, all terms of pod affinity, and topology spread constraints.
-//! Start at [`Affinity`].
+//! Affinity and topology spread of pods: terms of node affinity and of pod affinity, and topology spread constraints. Start at
+//! [`Affinity`].
 
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::account::Sums;
 use super::facts::{
-    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts,
-    PodPreferences, PodRecord, SpecFacts, pins_to,
+    Conditions, HostPort, ImageFacts, NodeFacts, NonZeroUsage, ObjectFacts, ObjectText, OwnerFacts, Ownership,
+    PendingFacts, PodFacts, PodPreferences, PodRecord, SpecFacts, pins_to,
 };
 use super::labels::{Amounts, Labels, labels, selected};
 use super::moments::Moments;

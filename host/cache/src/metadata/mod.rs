@@ -52,8 +52,8 @@ pub use devices::{
     SetConsumption, SliceRecord, TaintRuleRecord,
 };
 pub use facts::{
-    Conditions, HostPort, NodeFacts, ObjectFacts, ObjectText, OwnerFacts, Ownership, PendingFacts, PodFacts,
-    PodPreferences, PodRecord, SpecFacts,
+    Conditions, HostPort, ImageFacts, NodeFacts, NonZeroUsage, ObjectFacts, ObjectText, OwnerFacts, Ownership,
+    PendingFacts, PodFacts, PodPreferences, PodRecord, SpecFacts,
 };
 pub(crate) use label_test::LabelTest;
 pub use labels::{Amounts, Labels, config_entries, labels};

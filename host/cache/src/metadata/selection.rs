@@ -133,6 +133,8 @@ mod tests {
             pod_owner: true,
             pod_claims: true,
             pod_preferences: true,
+            pod_images: true,
+            non_zero_requests: true,
             object_owners: true,
             object_containers: true,
             ..Selection::annotations(&["b".to_owned()])

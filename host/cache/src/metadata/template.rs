@@ -12,7 +12,7 @@ use super::labels::selected;
 use super::requests::resize_is_infeasible;
 use super::selection::Selection;
 use crate::limits::TEMPLATE_BYTES_KEPT;
-use nodesift_object::affinity::{Affinity, PodAffinity};
+use nodesift_object::affinity::{Affinity, NodeAffinity, PodAffinity};
 use nodesift_object::pod::{Container, Metadata, PodSpec, Resources};
 use nodesift_object::status::{ActuatedResources, ContainerStatus, PodStatus};
 use nodesift_object::{Pod, ResourceList};
@@ -69,7 +69,9 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
             | u8::from(selection.pod_claims) << 2
             | u8::from(selection.object_owners) << 3
             | u8::from(selection.object_containers) << 4
-            | u8::from(selection.pod_preferences) << 5,
+            | u8::from(selection.pod_images) << 5
+            | u8::from(selection.non_zero_requests) << 6
+            | u8::from(selection.pod_preferences) << 7,
     );
     (namespace, labels, compile::controller(pod)).hash(&mut content);
     if selection.pod_owner {
@@ -92,6 +94,11 @@ fn content(pod: &Pod, selection: &Selection, bytes: Vec<u8>) -> Vec<u8> {
     }
     if selection.pod_preferences {
         (&spec.affinity.pod_affinity.preferred, &spec.affinity.pod_anti_affinity.preferred).hash(&mut content);
+    }
+    if selection.pod_images {
+        // Those of volumes are in the volumes.
+        let (containers, _) = compile::used_images(pod);
+        containers.collect::<Vec<_>>().hash(&mut content);
     }
     // Of the conditions only one, of the phase nothing.
     resize_is_infeasible(pod).hash(&mut content);
@@ -139,8 +146,9 @@ fn write_spec(spec: &PodSpec, is_pinned: bool, content: &mut Content) {
     } = spec;
     let Affinity { node_affinity, pod_affinity, pod_anti_affinity } = affinity;
     // Of a pinned pod its node's name is no part of the template.
-    let node_affinity = node_affinity.as_ref().filter(|_| !is_pinned);
-    node_affinity.hash(content);
+    let required = node_affinity.as_ref().map(|NodeAffinity { required, .. }| required).filter(|_| !is_pinned);
+    let preferred = node_affinity.as_ref().map(|NodeAffinity { preferred, .. }| preferred);
+    (required, preferred).hash(content);
     for PodAffinity { required, preferred: _ } in [pod_affinity, pod_anti_affinity] {
         required.hash(content);
     }

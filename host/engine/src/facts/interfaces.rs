@@ -316,7 +316,7 @@ impl Facts for Context {
         self.scoring_keys()
     }
 
-    fn preferred_terms(&self, topology_key: &str) -> Arc<[u32]> {
+    fn preference_terms(&self, topology_key: &str) -> Arc<[u32]> {
         self.count_scoring_terms(topology_key, true)
     }
 

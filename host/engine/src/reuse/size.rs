@@ -10,13 +10,14 @@ use nodesift_cache::metadata::requests::NonZero;
 use nodesift_cache::metadata::volumes::in_tree::InTreeVolume;
 use nodesift_cache::metadata::volumes::{ClaimSource, Disk, PodVolume};
 use nodesift_cache::metadata::{
-    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, LabelRequirement, ObjectFacts,
-    OwnerFacts, PodClaim, PodClaims, PodFacts, PodPreferences, PodSelector, ScoringTerm, SpecFacts,
+    AntiAffinityTerm, ClaimReference, ContainerResource, ContainerResources, HostPort, ImageFacts, LabelRequirement,
+    NonZeroUsage, ObjectFacts, OwnerFacts, PodClaim, PodClaims, PodFacts, PodPreferences, PodSelector, ScoringTerm,
+    SpecFacts,
 };
 use nodesift_cache::{Column, CountKey, Dictionary, LabelColumn, Row, SumKey};
 use nodesift_negotiation::Subject;
 use nodesift_object as object;
-use nodesift_object::affinity::{PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm};
+use nodesift_object::affinity::{PodAffinityTerm, PreferredTerm, TopologySpreadConstraint, WeightedPodAffinityTerm};
 use nodesift_object::node::Taint;
 use nodesift_object::pod::Toleration;
 use nodesift_object::selector::{LabelSelector, NodeSelector, NodeSelectorTerm, Requirement};
@@ -291,9 +292,10 @@ macro_rules! records {
 
 records! {
     PodFacts {
-        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, is_pinned, tolerations, requests, usage, usages,
-        controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms, preferences, required_features, host_ports, resource_claims,
-        volumes, spec, owner, claims, object,
+        namespace, scheduler_name, labels, annotations, node_selector, required_affinity, preferred_affinity, is_pinned, tolerations,
+        requests, usage, usages, non_zero_requests, non_zero_usage, controller, spread, affinity, anti_affinity, invalid_preferred, anti_affinity_terms,
+        preferences, required_features, host_ports, resource_claims,
+        volumes, spec, images, owner, claims, object,
     }
     ObjectFacts { owners, containers }
     NonZeroUsage { counted, by_rules }

@@ -179,6 +179,13 @@ fn random_preferences(random: &mut fastrand::Rng) -> Option<Arc<PodPreferences>>
     (!terms.is_empty()).then(|| Arc::new(PodPreferences { terms, ..PodPreferences::default() }))
 }
 
+/// Usage that overflows now and then; none as if no policy read it.
+fn random_non_zero_usage(random: &mut fastrand::Rng) -> Option<Arc<NonZeroUsage>> {
+    let amount = |random: &mut fastrand::Rng| if random.u8(0..8) == 0 { random.i64(..) } else { random.i64(0..9) };
+    let counted = NonZero { cpu: amount(random), memory: amount(random) };
+    (random.u8(0..4) > 0).then(|| Arc::new(NonZeroUsage { counted, by_rules: None }))
+}
+
 pub(crate) fn random_owner(random: &mut fastrand::Rng) -> Option<Arc<OwnerFacts>> {
     let uid = ["", "c0", "c1", "c2"][random.usize(0..4)];
     random.bool().then(|| Arc::new(OwnerFacts { uid: text(uid), ..OwnerFacts::default() }))

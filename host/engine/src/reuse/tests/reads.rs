@@ -96,7 +96,7 @@ fn changed_by_pods() -> Vec<(&'static str, Ask, Change)> {
         case!("cluster-preferences.topology-keys", |facts| facts.preference_keys(), |world| {
             world.bind("x", &json!({}), &json!({"affinity": preferred("podAffinity")}));
         }),
-        case!("cluster-preferences.preferred-terms", |facts| facts.preferred_terms("zone"), |world| {
+        case!("cluster-preferences.preferred-terms", |facts| facts.preference_terms("zone"), |world| {
             world.bind("x", &json!({}), &json!({"affinity": preferred("podAntiAffinity")}));
         }),
         case!("cluster-preferences.weights", |facts| facts.preference_weights("zone"), |world| {
