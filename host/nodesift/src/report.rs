@@ -4,6 +4,7 @@
 //! ```text
 //! document  the structure of JSON, JSON lines and YAML
 //! group     pods with the same answer
+//! faults    calls that failed, in both
 //! table     the tables of filter and explain
 //!   parties of these, what external parties have said
 //! scores    scores of nodes, in tables and documents
@@ -13,6 +14,7 @@
 //! How tables are drawn is in [`terminal`](crate::terminal). Start at [`Report`].
 
 mod document;
+mod faults;
 mod group;
 mod parties;
 mod scores;

@@ -19,6 +19,7 @@
 //! metrics     GET /metrics, over `exposition`
 //! policy      GET /v1/policy: the active policy, and the last one that was refused
 //! scorer      scorers in it
+//! component   fields of both predicates and scorers
 //! policy_history GET /v1/policy/history: the last reloads
 //! accounting  the accounting component in it
 //! breaker     whether a module is called
@@ -39,6 +40,7 @@ mod accounting;
 mod amounts;
 mod breaker;
 mod chunks;
+mod component;
 mod devices;
 pub mod differences;
 mod etag;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::accounting::AccountingStatus;
 use super::breaker::Breaker;
+use super::component::{Latency, Log, digest, instance, on_error};
 use super::kubernetes::Kubernetes;
 use super::scorer::Scorer;
 use super::time::{microseconds, rfc3339};
@@ -17,9 +18,8 @@ use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
 use nodesift_engine::{
-    ActivePolicy, ActivePredicate, LastReload, Mode, OnError, Phases, PolicyFact, Refusal, StepFailure, TrialFault,
+    ActivePolicy, ActivePredicate, LastReload, Mode, Phases, PolicyFact, Refusal, StepFailure, TrialFault,
 };
-use nodesift_sandbox::{Interface, Lifetime};
 
 /// Answers `GET /v1/policy`, ready or not.
 ///
@@ -111,22 +111,6 @@ struct UnnamedRead {
     name: String,
     /// Calls that have read it.
     calls: u64,
-}
-
-/// Log lines that a component wrote.
-#[derive(Serialize)]
-pub(super) struct Log {
-    written: u64,
-    /// Too many within a second.
-    dropped: u64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Latency {
-    /// In microseconds, up to a quarter too long.
-    p50_us: u64,
-    p99_us: u64,
 }
 
 /// About one pod each, by how they were obtained.
@@ -246,46 +230,10 @@ impl<'a> Predicate<'a> {
     }
 }
 
-/// The digest of a component, as a policy writes it.
-pub(super) fn digest(component: &ActivePredicate) -> String {
-    let digits: String = component.digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
-}
-
-/// The failure policy of a component, as a policy writes it.
-pub(super) fn on_error(component: &ActivePredicate) -> &'static str {
-    match component.on_error {
-        OnError::Reject => "Reject",
-        OnError::Ignore => "Ignore",
-    }
-}
-
-/// The life of an instance of a component, as a policy writes it.
-pub(super) fn instance(component: &ActivePredicate) -> &'static str {
-    match component.module.grants().lifetime {
-        Lifetime::PerCall => "Fresh",
-        Lifetime::Recycled | Lifetime::Reused => "Reuse",
-    }
-}
-
 impl UnnamedRead {
     fn list(policy: &ActivePolicy, predicate: &ActivePredicate) -> Vec<Self> {
         let read = |(fact, calls): (PolicyFact, u64)| Self { field: fact.field(), name: fact.name().to_owned(), calls };
         policy.unnamed_reads(predicate).into_iter().map(read).collect()
-    }
-}
-
-impl Log {
-    pub(super) fn new(predicate: &ActivePredicate) -> Option<Self> {
-        let (written, dropped) = predicate.module.log_counts();
-        predicate.module.imports().contains(&Interface::Log).then_some(Self { written, dropped })
-    }
-}
-
-impl Latency {
-    pub(super) fn new(predicate: &ActivePredicate) -> Option<Self> {
-        let time = |share| predicate.counts.time(share).map(microseconds);
-        Some(Self { p50_us: time(0.5)?, p99_us: time(0.99)? })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::breaker::Breaker;
-use super::policy::{Latency, Log, digest, instance, on_error};
+use super::component::{Latency, Log, digest, instance, on_error};
 use nodesift_engine::ActiveScorer;
 
 /// A scorer, as the policy has it and as it has been called.

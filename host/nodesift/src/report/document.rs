@@ -9,6 +9,7 @@ use nodesift_proto::v1;
 use nodesift_proto::wkt::Timestamp;
 use serde::Serialize;
 
+use super::faults::{Fault, faults};
 use super::scores::Scores;
 
 /// An answer about one pod, as a document.
@@ -88,15 +89,6 @@ struct FailureCount<'a> {
     code: &'a str,
     reasons: &'a [String],
     count: u32,
-}
-
-/// A predicate or scorer whose call failed.
-#[derive(Debug, Serialize)]
-pub(super) struct Fault<'a> {
-    predicate: &'a str,
-    fault: &'a str,
-    detail: &'a str,
-    effect: &'a str,
 }
 
 /// Answer of `explain` about one pod.
@@ -226,18 +218,6 @@ fn predicate_failures(answer: &v1::PredicateAnswer) -> PredicateFailures<'_> {
     let mut failures: Vec<FailureNodes<'_>> = groups.collect();
     failures.sort_unstable();
     PredicateFailures { predicate: &answer.predicate, failures }
-}
-
-pub(super) fn faults(faults: &[v1::Fault]) -> Vec<Fault<'_>> {
-    faults
-        .iter()
-        .map(|fault| Fault {
-            predicate: &fault.predicate,
-            fault: &fault.fault,
-            detail: &fault.detail,
-            effect: &fault.effect,
-        })
-        .collect()
 }
 
 fn write_line(line: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {

@@ -5,8 +5,7 @@ use comfy_table::{Cell, CellAlignment};
 use nodesift_proto::v1;
 use serde::Serialize;
 
-use super::document::{Fault, faults};
-use super::table::fault_lines;
+use super::faults::{Fault, fault_lines, faults};
 use crate::terminal::{Paint, counted, escaped, render, table};
 
 /// Table of the best nodes with their totals. Where the answer has the score of each scorer, that is a column with the normalized score and, in

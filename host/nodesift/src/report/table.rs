@@ -4,6 +4,7 @@ use comfy_table::{Cell, CellAlignment, Color};
 use nodesift_engine::Clock;
 use nodesift_proto::v1;
 
+use super::faults::fault_lines;
 use super::group::{Group, listed};
 use super::parties::parties;
 use super::scores::scores;
@@ -203,20 +204,6 @@ fn rejections(failures: &[v1::Failure]) -> String {
         .iter()
         .map(|failure| escaped(&format!("{} {}: {}", failure.count, failure.predicate, failure.reasons.join(", "))));
     each.collect::<Vec<_>>().join("\n")
-}
-
-/// One line per fault, so that a fault is not mistaken for a verdict.
-pub(super) fn fault_lines(faults: &[v1::Fault], paint: Paint) -> String {
-    let line = |fault: &v1::Fault| {
-        let effect = match fault.effect.as_str() {
-            "Rejected" => "it counts as rejecting every node",
-            "Ignored" => "it is ignored",
-            other => other,
-        };
-        let text = format!("! {} failed ({}: {}); {effect}", fault.predicate, fault.fault, fault.detail);
-        paint.bad(&escaped(&text)) + "\n"
-    };
-    faults.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -15,17 +15,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::go_object::{Go, GoObject};
-use super::whole_pod;
+use super::{answered, whole_pod};
 use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::staleness::Staleness;
-use crate::calls::driver::{self, Call, Stage};
+use crate::calls::driver::Call;
 use crate::calls::request;
 use crate::error::at_most;
-use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service, limits};
-use nodesift_edge::body_buffer;
 use nodesift_engine::{Candidate, Engine, PodRef, Preemption, PreemptionAnswer};
 
 /// POST /extender/preempt. The response has no field for errors, unlike that of `filter`: an error is an HTTP status, which
@@ -35,11 +33,7 @@ pub(crate) async fn preempt(
     Extension(scope): Extension<RequestScope>,
     body: Body,
 ) -> Result<Response, Error> {
-    let unsent = scope.unsent.clone();
-    scope.until_read().await?;
-    let body = body_buffer::read(body).await?;
-    let reply = driver::run(&service, scope, Stage::<Preempt>::Decoded(body), Ok).await?;
-    Encoded::from_text(reply).respond(unsent.as_ref())
+    answered::<Preempt>(&service, scope, body).await
 }
 
 /// The call, from body to body.
@@ -256,6 +250,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::calls::driver;
     use crate::calls::testing::idle;
 
     fn read(request: &str) -> Result<Vec<(String, Vec<String>, i64)>, String> {

@@ -13,17 +13,15 @@ use serde::Serialize;
 
 use super::filter::{Args, candidates, node_names};
 use super::go_object::Go;
-use super::whole_pod;
+use super::{answered, whole_pod};
 use crate::admission::deadline::Deadline;
 use crate::admission::scope::RequestScope;
 use crate::admission::slots::Size;
 use crate::admission::staleness::Staleness;
-use crate::calls::driver::{self, Call, Stage};
+use crate::calls::driver::Call;
 use crate::calls::request;
-use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
-use nodesift_edge::body_buffer;
 use nodesift_engine::limits::{MAX_SCORE, TOP_NODES};
 use nodesift_engine::{Engine, Nodes, Options, PodRef, PodScores, Query, ScoreRequest, ScorerOutcome};
 
@@ -36,11 +34,7 @@ pub(crate) async fn prioritize(
     Extension(scope): Extension<RequestScope>,
     body: Body,
 ) -> Result<Response, Error> {
-    let unsent = scope.unsent.clone();
-    scope.until_read().await?;
-    let body = body_buffer::read(body).await?;
-    let reply = driver::run(&service, scope, Stage::<Prioritize>::Decoded(body), Ok).await?;
-    Encoded::from_text(reply).respond(unsent.as_ref())
+    answered::<Prioritize>(&service, scope, body).await
 }
 
 /// The call, from body to body.
