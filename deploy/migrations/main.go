@@ -15,7 +15,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -45,14 +44,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		log.Fatal(err)
 	}
 	// Per node 25 at once and then one in five minutes; more of one reason in ten minutes become one that is counted.
 	events := record.NewBroadcaster()
 	defer events.Shutdown()
-	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events("")})
 	recorder := events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "nodesift-migrations"})
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
