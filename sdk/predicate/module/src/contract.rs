@@ -67,10 +67,24 @@ pub fn output() -> Result<(Resolve, WorldId), ComponentError> {
 ///
 /// Never for the contract that this crate carries.
 pub fn whole() -> Result<(Resolve, WorldId), ComponentError> {
+    world("guest")
+}
+
+/// The world `scoring`, parsed: what a scorer exports beside a predicate.
+///
+/// # Errors
+///
+/// Never for the contract that this crate carries.
+pub fn scoring() -> Result<(Resolve, WorldId), ComponentError> {
+    world("scoring")
+}
+
+/// A world of the contract, parsed.
+fn world(name: &str) -> Result<(Resolve, WorldId), ComponentError> {
     let parse = || {
         let mut resolve = Resolve::default();
         let package = resolve.push_str("predicate.wit", WIT)?;
-        let world = resolve.select_world(&[package], Some("guest"))?;
+        let world = resolve.select_world(&[package], Some(name))?;
         Ok((resolve, world))
     };
     parse().map_err(ComponentError::World)
