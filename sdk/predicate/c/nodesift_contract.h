@@ -1890,4 +1890,46 @@ typedef struct ns_predicate_verdict {
     };
 } ns_predicate_verdict;
 
+// scorer
+// A second export of components that say how good a node is for a pod, among those on which the pod fits. A policy names such a
+// component under `spec.scores`. `describe` and `configure` of its `predicate` hold for both; a component that only scores has a
+// `filter` that fits all. Since 0.2.
+
+// How the host makes scores from 0 to 100 of raw scores, over the nodes on which the pod fits. Divisions of whole numbers cut
+// toward zero. A score outside of 0 to 100 after this is a fault of the scorer.
+enum {
+    // Raw scores are scores already.
+    NS_SCORER_NORMALIZATION_NONE,
+    // `100 * raw / m`, where m is the largest raw score and at least 0. Raw scores are scores where m is 0.
+    NS_SCORER_NORMALIZATION_BY_LARGEST,
+    // 100 minus the score of `by-largest`; 100 in every row where m is 0.
+    NS_SCORER_NORMALIZATION_BY_LARGEST_REVERSED,
+    // `int(100.0 * (float(raw - lo) / float(hi - lo)))`, where lo and hi are the smallest and the largest raw score; 0 in every
+    // row where these are equal. InterPodAffinity of kube-scheduler.
+    NS_SCORER_NORMALIZATION_BY_RANGE,
+    // `100 * (hi + lo - raw) / hi`, where lo and hi are the smallest and the largest raw score, hi at least 0; 100 where hi is 0.
+    // PodTopologySpread of kube-scheduler.
+    NS_SCORER_NORMALIZATION_BY_DISTANCE,
+};
+typedef uint8_t ns_scorer_normalization;
+
+// The result of one `score` call.
+enum {
+    // The scorer says nothing about the pod: it adds nothing on any node. This is Skip of PreScore in kube-scheduler.
+    NS_SCORER_SCORES_SKIP,
+    // One raw score per row of the batch. The minimum s64: no score. Such a row counts for no smallest or largest raw score, and
+    // its score is 0.
+    NS_SCORER_SCORES_BY_ROW,
+    // The pod cannot be scored, and the text says why. In kube-scheduler the pod's scheduling cycle ends with this error.
+    NS_SCORER_SCORES_FAILED,
+};
+typedef struct ns_scorer_scores {
+    // One of NS_SCORER_SCORES_….
+    uint8_t tag;
+    union {
+        ns_list_s64 by_row;
+        ns_text failed;
+    };
+} ns_scorer_scores;
+
 #endif

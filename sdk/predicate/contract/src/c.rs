@@ -28,7 +28,7 @@ pub fn header(contract: &Contract) -> String {
         contract.version()
     );
     let mut known = BTreeSet::new();
-    for interface in contract.imports.iter().chain(&contract.exports) {
+    for interface in contract.imports.iter().chain(&contract.exports).chain(&contract.scoring) {
         let _ = writeln!(text, "\n// {}", interface.name);
         comment(&mut text, "//", &interface.docs);
         for id in &interface.own_types {

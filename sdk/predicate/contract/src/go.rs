@@ -4,7 +4,7 @@
 //! ```text
 //! types    facts/types.go
 //! native   facts/native.go
-//! wasm     facts/wasm.go, export_wasip1.go
+//! wasm     facts/wasm.go, export_wasip1.go, scoring/export_wasip1.go
 //! memory   the functions of facts/wasm.go that read and write values in memory
 //! ```
 
@@ -15,7 +15,7 @@ mod wasm;
 
 pub use native::native;
 pub use types::types;
-pub use wasm::{AREA_BYTES, BindingError, export, wasm};
+pub use wasm::{AREA_BYTES, BindingError, export, export_scorer, wasm};
 
 use std::fmt::Write as _;
 

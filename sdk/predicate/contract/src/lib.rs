@@ -123,6 +123,7 @@ fn foreign(contract: &Contract) -> Result<Vec<Output>, Error> {
         sdk("go/facts/native.go", go::native(contract)),
         sdk("go/facts/wasm.go", go::wasm(contract)?),
         sdk("go/export_wasip1.go", go::export(contract)?),
+        sdk("go/scoring/export_wasip1.go", go::export_scorer(contract)?),
         sdk("c/nodesift_contract.h", c::header(contract)),
         sdk("c/nodesift_contract.c", c::source(contract)?),
         sdk("js/types/contract.d.ts", script::ts::types(contract)),

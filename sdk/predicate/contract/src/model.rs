@@ -37,6 +37,8 @@ pub struct Contract {
     pub imports: Vec<Interface>,
     /// Interfaces that a predicate exports, with their types but without their functions.
     pub exports: Vec<Interface>,
+    /// Interfaces that a scorer exports beside these, as of the world `scoring`, in the same form.
+    pub scoring: Vec<Interface>,
     /// Every type with a name.
     pub types: Vec<TypeDef>,
     /// Lists, options and tuples, each after those that it holds.

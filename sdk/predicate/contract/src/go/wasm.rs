@@ -19,8 +19,8 @@ pub enum BindingError {
     /// A value that is too large for the place of returned values.
     #[error("{0} returns {1} bytes: make `area` in facts/memory.go larger")]
     Area(String, usize),
-    /// There is not one interface that a predicate exports.
-    #[error("a predicate exports one interface, and not {0}")]
+    /// There is not one interface that a predicate exports, or that a scorer exports beside it.
+    #[error("a world exports one interface, and not {0}")]
     Exports(usize),
 }
 
@@ -123,6 +123,22 @@ pub fn export(contract: &Contract) -> Result<String, BindingError> {
          //go:wasmexport {name}#configure\nfunc exportConfigure(text unsafe.Pointer, length uint32) unsafe.Pointer {{\n\
          \treturn configure(text, length)\n}}\n\n\
          //go:wasmexport {name}#filter\nfunc exportFilter(rows uint32) unsafe.Pointer {{\n\treturn filter(rows)\n}}\n"
+    ))
+}
+
+/// `scoring/export_wasip1.go`: the functions that a scorer exports beside those of a predicate.
+///
+/// # Errors
+///
+/// Where a scorer does not export one interface.
+pub fn export_scorer(contract: &Contract) -> Result<String, BindingError> {
+    let [scorer] = &contract.scoring[..] else { return Err(BindingError::Exports(contract.scoring.len())) };
+    let name = contract.full_name(scorer);
+    Ok(format!(
+        "{MADE}\n//go:build wasip1\n\npackage scoring\n\n\
+         import (\n\t\"unsafe\"\n\n\t\"github.com/nodesift/nodesift/sdk/predicate/go/internal/scorer\"\n)\n\n\
+         //go:wasmexport {name}#normalize-by\nfunc exportNormalizeBy() uint32 {{\n\treturn scorer.NormalizeBy()\n}}\n\n\
+         //go:wasmexport {name}#score\nfunc exportScore(rows uint32) unsafe.Pointer {{\n\treturn scorer.Score(rows)\n}}\n"
     ))
 }
 

@@ -21,9 +21,13 @@ impl Contract {
         let mut reader = Reader { resolve: &resolve, types: Vec::new(), known: HashMap::new() };
         let imports = reader.interfaces(&mut resolve.worlds[world].imports.values(), true)?;
         let exports = reader.interfaces(&mut resolve.worlds[world].exports.values(), false)?;
+        let scoring = match resolve.packages[package].worlds.get("scoring") {
+            Some(world) => reader.interfaces(&mut resolve.worlds[*world].exports.values(), false)?,
+            None => Vec::new(),
+        };
         let unnamed = reader.unnamed()?;
         let package = resolve.packages[package].name.to_string();
-        let contract = Self { package, imports, exports, types: reader.types, unnamed };
+        let contract = Self { package, imports, exports, scoring, types: reader.types, unnamed };
         let mut moments: Vec<&str> = Vec::new();
         for (interface, function) in contract.functions() {
             let place = format!("{}.{}", interface.name, function.name);
