@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/nodesift/nodesift/sdk/predicate/go/facts"
+	"github.com/nodesift/nodesift/sdk/predicate/go/internal/scorer"
 )
 
 // The component: what the host calls. Results are laid out as in the contract: an address and a length have four bytes each.
@@ -22,6 +23,8 @@ func init() {
 	debug.SetMemoryLimit(heapBytes)
 	// What the runtime says of its end goes into the log: the reason, without every goroutine.
 	debug.SetTraceback("none")
+	scorer.NormalizeBy = func() uint32 { return uint32(configured.normalization) }
+	scorer.Score = score
 }
 
 // trap ends the call. The adapter for WASI has nothing else to do there, while the runtime would first write what the log has already.
@@ -42,6 +45,7 @@ var (
 	result struct {
 		texts    []string
 		verdict  Verdict
+		scores   *Scores
 		failures []uint32
 		reasons  [][]uint32
 	}
@@ -57,7 +61,7 @@ func text(value string) (at, length uint32) {
 
 func describe() unsafe.Pointer {
 	if exported == nil {
-		panic("the module exports no predicate: call nodesift.Export in init")
+		panic("the module exports nothing: call nodesift.Export, or scoring.Export, in init")
 	}
 	name, version, summary := exported.describe()
 	if version == "" {
@@ -93,12 +97,7 @@ func refusal(reason string) unsafe.Pointer {
 }
 
 func filter(rows uint32) unsafe.Pointer {
-	defer func() {
-		if thrown := recover(); thrown != nil {
-			facts.LogWrite(facts.LogLevelError, described(thrown))
-			trap(0)
-		}
-	}()
+	defer trapWithReason()
 	result.verdict = configured.Run(int(rows))
 	verdict := &result.verdict
 	result.reasons, result.texts = result.reasons[:0], result.texts[:0]
@@ -118,6 +117,28 @@ func filter(rows uint32) unsafe.Pointer {
 		area[3], area[4] = address(result.failures), uint32(len(verdict.Failures))
 	}
 	return unsafe.Pointer(&area)
+}
+
+func score(rows uint32) unsafe.Pointer {
+	defer trapWithReason()
+	result.scores = configured.Score(int(rows))
+	area[0] = uint32(result.scores.kind)
+	switch result.scores.kind {
+	case byRow:
+		area[1], area[2] = address(result.scores.raw), rows
+	case failed:
+		result.texts = []string{cut(result.scores.reason, maxReasonLength)}
+		area[1], area[2] = text(result.texts[0])
+	}
+	return unsafe.Pointer(&area)
+}
+
+// trapWithReason is deferred: it ends a call that panics, with the text and the places of the panic in the log.
+func trapWithReason() {
+	if thrown := recover(); thrown != nil {
+		facts.LogWrite(facts.LogLevelError, described(thrown))
+		trap(0)
+	}
 }
 
 // lowered lays a failure out: status, and the list of reasons.

@@ -12,8 +12,11 @@ type Verdict struct {
 	Failures []*Failure
 }
 
-// Configured is a predicate with its arguments. Tests and the component run it in the same way.
-type Configured struct{ run run }
+// Configured is a predicate or a scorer with its arguments. Tests and the component run it in the same way.
+type Configured struct {
+	calls         calls
+	normalization Normalization
+}
 
 // Configure reads the arguments that a policy gives as JSON. The text of an error begins with the path of the argument.
 func Configure(predicate Definition, args string) (Configured, error) {
@@ -21,14 +24,21 @@ func Configure(predicate Definition, args string) (Configured, error) {
 	if name == "" || summary == "" {
 		return Configured{}, errors.New("a predicate needs a Name and a Summary")
 	}
-	run, err := predicate.configure(args)
-	return Configured{run}, err
+	calls, err := predicate.configure(args)
+	if err != nil {
+		return Configured{}, err
+	}
+	configured := Configured{calls: calls}
+	if scorer, scores := predicate.(ScorerDefinition); scores {
+		configured.normalization = scorer.normalization()
+	}
+	return configured, nil
 }
 
 // Run evaluates the predicate for the pod of the call on this number of rows.
 func (c Configured) Run(rows int) Verdict {
 	nodes := &Nodes{count: rows, codes: newCodes(rows)}
-	failure := c.run(&Pod{}, nodes)
+	failure := c.calls.filter(&Pod{}, nodes)
 	if failure != nil {
 		return Verdict{FitsNone: failure}
 	}

@@ -1,4 +1,4 @@
-// Package nodesifttest tests predicates with plain pods and nodes, without wasm and without a sidecar. Start at [Cluster].
+// Package nodesifttest tests predicates and scorers with plain pods and nodes, without wasm and without a sidecar. Start at [Cluster].
 //
 // The same code of the SDK runs as in a component; only the functions of the host are those of this package.
 package nodesifttest
@@ -84,33 +84,47 @@ func (c Cluster) Evaluate(predicate nodesift.Definition, args Args) (Evaluation,
 
 // evaluate is Evaluate with arguments as JSON.
 func (c Cluster) evaluate(predicate nodesift.Definition, args string) (Evaluation, error) {
+	return both(c, predicate, args, Cluster.run, func(all, alone Evaluation, row int) error {
+		if said(alone.Failures[0]) == said(all.Failures[row]) {
+			return nil
+		}
+		return fmt.Errorf("the verdict for the node %s depends on the other nodes: %s; without them, %s",
+			c.Nodes[row].Name, said(all.Failures[row]), said(alone.Failures[0]))
+	})
+}
+
+// both calls a definition for all nodes, and, unless the cluster is read as a whole, for each alone: the host may ask about any node again,
+// and differs says where that gives something else.
+func both[T any](
+	c Cluster, definition nodesift.Definition, args string,
+	run func(Cluster, nodesift.Configured, []Node) (T, error), differs func(all, alone T, row int) error,
+) (T, error) {
+	var none T
 	for _, pod := range c.Pods {
 		if !slices.ContainsFunc(c.Nodes, func(node Node) bool { return node.Name == pod.NodeName }) {
-			return Evaluation{}, fmt.Errorf("the pod %q of the cluster has the NodeName %q: there is no such node", pod.Name, pod.NodeName)
+			return none, fmt.Errorf("the pod %q of the cluster has the NodeName %q: there is no such node", pod.Name, pod.NodeName)
 		}
 	}
 	oneAtATime.Lock()
 	defer oneAtATime.Unlock()
-	configured, err := nodesift.Configure(predicate, args)
+	configured, err := nodesift.Configure(definition, args)
 	if err != nil {
-		return Evaluation{}, err
+		return none, err
 	}
-	done, err := c.run(configured, c.Nodes)
+	all, err := run(c, configured, c.Nodes)
 	if err != nil || c.IsClusterWide {
-		return done, err
+		return all, err
 	}
-	for row, node := range c.Nodes {
-		// The host may evaluate any node again, alone: the verdict must be the same.
-		alone, err := c.run(configured, []Node{node})
+	for row := range c.Nodes {
+		alone, err := run(c, configured, c.Nodes[row:row+1])
+		if err == nil {
+			err = differs(all, alone, row)
+		}
 		if err != nil {
-			return done, err
-		}
-		if said(alone.Failures[0]) != said(done.Failures[row]) {
-			return done, fmt.Errorf("the verdict for the node %s depends on the other nodes: %s; without them, %s",
-				node.Name, said(done.Failures[row]), said(alone.Failures[0]))
+			return all, err
 		}
 	}
-	return done, nil
+	return all, nil
 }
 
 func said(failure *nodesift.Failure) string {
@@ -120,21 +134,30 @@ func said(failure *nodesift.Failure) string {
 	return fmt.Sprintf("%d: %s", failure.Status, failure)
 }
 
-func (c Cluster) run(configured nodesift.Configured, nodes []Node) (Evaluation, error) {
-	var done Evaluation
-	sets := &rowSets{failures: make([]*nodesift.Failure, len(nodes))}
+// bind makes the functions of the host those of the cluster with these nodes, until it is undone. Lines go into `lines`.
+func (c Cluster) bind(nodes []Node, sets *rowSets, lines *[]Line) (undo func()) {
 	host := facts.Empty(len(nodes))
 	c.Pod.add(&host)
 	addNodes(&host, c.Pod, nodes, sets)
 	c.running(nodes).add(&host, sets)
+	host.ClusterCandidatesFeasible = func() []uint8 {
+		// In other calls nothing is known of other predicates.
+		return each(nodes, func(n Node) uint8 { return flag(!n.Infeasible || !sets.isScoring) })
+	}
 	host.TimePassed = func(at int64) bool { return c.Now >= at }
 	host.ConfigMapsEntry = func(configMap, key string) (string, bool) { return of(c.ConfigMaps[configMap])(key) }
-	host.LogWrite = func(level facts.LogLevel, text string) { done.Lines = append(done.Lines, Line{level, text}) }
+	host.LogWrite = func(level facts.LogLevel, text string) { *lines = append(*lines, Line{level, text}) }
 	if c.Facts != nil {
 		c.Facts(&host)
 	}
 	before := facts.Bind(host)
-	defer facts.Bind(before)
+	return func() { facts.Bind(before) }
+}
+
+func (c Cluster) run(configured nodesift.Configured, nodes []Node) (Evaluation, error) {
+	var done Evaluation
+	sets := &rowSets{failures: make([]*nodesift.Failure, len(nodes))}
+	defer c.bind(nodes, sets, &done.Lines)()
 	verdict := configured.Run(len(nodes))
 	if verdict.Codes != nil && len(verdict.Codes) != len(nodes) {
 		return done, fmt.Errorf("the verdict has %d codes for %d rows", len(verdict.Codes), len(nodes))
@@ -157,10 +180,10 @@ func (c Cluster) run(configured nodesift.Configured, nodes []Node) (Evaluation, 
 	return done, nil
 }
 
-// Equal fails the test where the rejected nodes are not those that are expected.
-func Equal(t testing.TB, rejected []string, expected ...string) {
+// Equal fails the test where the rejected nodes, or the scores, are not those that are expected.
+func Equal(t testing.TB, found []string, expected ...string) {
 	t.Helper()
-	if !slices.Equal(rejected, expected) {
-		t.Fatalf("rejected are\n  %s\nexpected are\n  %s", strings.Join(rejected, "\n  "), strings.Join(expected, "\n  "))
+	if !slices.Equal(found, expected) {
+		t.Fatalf("found are\n  %s\nexpected are\n  %s", strings.Join(found, "\n  "), strings.Join(expected, "\n  "))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodesift/nodesift/sdk/predicate/go/facts"
 )
@@ -33,7 +34,8 @@ type Pod struct {
 	ServiceAccount  string
 	RuntimeClass    string
 	HostNetwork     bool
-	Images          []string
+	// Images are those of its containers, one each; the first container has the requests. Without images there is one container.
+	Images []string
 	// SchedulerName is `default-scheduler` where it is empty.
 	SchedulerName string
 	Controller    *facts.PodOwnerOwner
@@ -43,7 +45,16 @@ type Pod struct {
 	Name          string
 	// Terminating says that it has a deletion timestamp.
 	Terminating bool
+	// Affinity and AntiAffinity are the required terms.
+	Affinity, AntiAffinity []facts.PodAffinityTerm
+	// PreferredAffinity and PreferredAntiAffinity are the preferred terms with their weights, those of the anti-affinity positive too.
+	PreferredAffinity, PreferredAntiAffinity []WeightedTerm
+	// PreferredNodes are the terms of its preferred node affinity; nil where it has none.
+	PreferredNodes []facts.PodPlacementPreferredTerm
 }
+
+// WeightedTerm is a preferred term of an affinity or anti-affinity: A is the weight, and B the term.
+type WeightedTerm = facts.Tuple2[int32, facts.PodAffinityTerm]
 
 // Node is a node. What is left out is empty.
 type Node struct {
@@ -61,7 +72,12 @@ type Node struct {
 	// Conditions have the status by the type: `True`, `False`, or `Unknown` as any other text.
 	Conditions map[string]string
 	Info       map[facts.NodeInfoField]string
-	Images     []string
+	// Images are the names of the images that are there.
+	Images []string
+	// ImageSizes are sizes of images in bytes, by name; one that is only in Images has the size 0.
+	ImageSizes Amounts
+	// Infeasible says that the pod does not fit on it by other predicates of the policy, which a scorer sees in `cluster-candidates`.
+	Infeasible bool
 	// Sums are what accounting components say of it and of the pods on it, by the name of the sum.
 	Sums Amounts
 	// contract: fields, made by `make contract`
@@ -119,6 +135,49 @@ func (p Pod) add(host *facts.Host) {
 		return *p.Controller, true
 	}
 	host.PodOwnerControllerUid = p.controllerUID
+	host.PodPlacementPreferredTerms = func() ([]facts.PodPlacementPreferredTerm, bool) { return p.PreferredNodes, p.PreferredNodes != nil }
+	host.PodAffinityAffinity = func() []facts.PodAffinityTerm { return p.Affinity }
+	host.PodAffinityAntiAffinity = func() []facts.PodAffinityTerm { return p.AntiAffinity }
+	host.PodPreferredAffinityAffinity = func() []WeightedTerm { return p.PreferredAffinity }
+	host.PodPreferredAffinityAntiAffinity = func() []WeightedTerm { return p.PreferredAntiAffinity }
+	host.PodImagesContainers = func() []string {
+		images := slices.Clone(p.Images)
+		for index, image := range images {
+			// As kube-scheduler's ImageLocality compares them.
+			if strings.LastIndexByte(image, ':') <= strings.LastIndexByte(image, '/') {
+				images[index] = image + ":latest"
+			}
+		}
+		return images
+	}
+	host.PodNonZeroRequestsRequests = func() []facts.PodResourcesRequest {
+		amounts := p.nonZeroRequests()
+		var requests []facts.PodResourcesRequest
+		for _, resource := range slices.Sorted(maps.Keys(amounts)) {
+			requests = append(requests, facts.PodResourcesRequest{Resource: resource, Amount: amounts[resource]})
+		}
+		return requests
+	}
+}
+
+// What a container counts for that names no `cpu`, in thousandths of a core, or no `memory`, in bytes: as in kube-scheduler.
+const (
+	unnamedCPU    = 100
+	unnamedMemory = 200 << 20
+)
+
+// nonZeroRequests are the requests, in which every container counts that names no `cpu` or no `memory`.
+func (p Pod) nonZeroRequests() Amounts {
+	amounts := Amounts{}
+	maps.Copy(amounts, p.Requests)
+	for resource, amount := range map[string]int64{"cpu": unnamedCPU, "memory": unnamedMemory} {
+		containers := int64(max(1, len(p.Images)))
+		if _, isNamed := amounts[resource]; isNamed {
+			containers--
+		}
+		amounts[resource] += containers * amount
+	}
+	return amounts
 }
 
 // tolerates says whether the pod tolerates a taint.
@@ -262,11 +321,28 @@ func addNodes(host *facts.Host, pod Pod, nodes []Node, sets *rowSets) {
 	host.NodeInfoCode = func(field facts.NodeInfoField, text string) (uint32, bool) { return info(field).code(text) }
 	host.NodeInfoDictionary = func(field facts.NodeInfoField) []string { return info(field).texts }
 	host.NodeImagesPresent = func(image string) []uint8 {
-		return each(nodes, func(n Node) uint8 { return flag(slices.Contains(n.Images, image)) })
+		return each(nodes, func(n Node) uint8 {
+			_, isThere := n.imageSize(image)
+			return flag(isThere)
+		})
+	}
+	host.ClusterImagesSize = func(image string) int64 {
+		for _, node := range nodes {
+			if size, isThere := node.imageSize(image); isThere {
+				return size
+			}
+		}
+		return 0
 	}
 	// contract: functions, made by `make contract`
 	host.NodeAgeCreated = func() []int64 { return each(nodes, func(n Node) int64 { return moment(n.Created) }) }
 	// contract: end
+}
+
+// imageSize gives the size of an image, and whether it is there.
+func (n Node) imageSize(image string) (int64, bool) {
+	size, isThere := n.ImageSizes[image]
+	return size, isThere || slices.Contains(n.Images, image)
 }
 
 // moment gives a moment of the contract; 0 is none.

@@ -9,10 +9,15 @@ import (
 type rowSets struct {
 	sets     [][]bool
 	failures []*nodesift.Failure
+	// isScoring says that the call is one that scores, in which there are no sets.
+	isScoring bool
 }
 
 // make adds the rows for which holds is true.
 func (s *rowSets) make(holds func(row int) bool) uint32 {
+	if s.isScoring {
+		panic("a scorer makes a row set: the host ends the call there")
+	}
 	set := make([]bool, len(s.failures))
 	for row := range set {
 		set[row] = holds(row)

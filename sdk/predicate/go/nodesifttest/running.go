@@ -64,30 +64,35 @@ func (p Pod) controllerUID() (string, bool) {
 	return cmp.Or(p.ControllerUID, p.namespace()+"/"+p.Controller.Kind+"/"+p.Controller.Name), true
 }
 
-// amounts sums what the pods request for which counts is true.
-func (r running) amounts(resource string, counts func(Pod) bool) []int64 {
-	sums := make([]int64, len(r.rows))
+// sum adds up a value of the pods on each node.
+func sum[T uint32 | int64](r running, value func(Pod) T) []T {
+	sums := make([]T, len(r.rows))
 	for row, pods := range r.rows {
 		for _, pod := range pods {
-			if counts(pod) {
-				sums[row] += pod.Requests[resource]
-			}
+			sums[row] += value(pod)
 		}
 	}
 	return sums
 }
 
+// amounts sums what the pods request for which counts is true.
+func (r running) amounts(resource string, counts func(Pod) bool) []int64 {
+	return sum(r, func(p Pod) int64 {
+		if counts(p) {
+			return p.Requests[resource]
+		}
+		return 0
+	})
+}
+
 // number counts the pods for which counts is true.
 func number[T uint32 | int64](r running, counts func(Pod) bool) []T {
-	sums := make([]T, len(r.rows))
-	for row, pods := range r.rows {
-		for _, pod := range pods {
-			if counts(pod) {
-				sums[row]++
-			}
+	return sum(r, func(p Pod) T {
+		if counts(p) {
+			return 1
 		}
-	}
-	return sums
+		return 0
+	})
 }
 
 // add adds the functions about pods on nodes.
@@ -123,6 +128,12 @@ func (r running) add(host *facts.Host, sets *rowSets) {
 		left := free(resource)
 		return sets.make(func(row int) bool { return left[row] >= amount })
 	}
+	host.NodeNonZeroRequestsRequested = func(resource string) []int64 {
+		if resource != "cpu" && resource != "memory" {
+			return make([]int64, len(r.rows))
+		}
+		return sum[int64](r, func(p Pod) int64 { return p.nonZeroRequests()[resource] })
+	}
 	host.NodePortsConflicts = func() ([]uint8, bool) {
 		column := make([]uint8, len(r.rows))
 		for row, pods := range r.rows {
@@ -146,6 +157,7 @@ func (r running) add(host *facts.Host, sets *rowSets) {
 			return has && (terminating || !p.Terminating) && p.namespace() == pod.namespace() && other == uid
 		}), has
 	}
+	r.addTerms(host)
 }
 
 func minus(amounts, taken []int64) []int64 {

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -126,6 +127,93 @@ func TestPodsAreCountedBySelectorsAndControllers(t *testing.T) {
 		uid, _ := facts.PodOwnerControllerUid()
 		return uid
 	}), "default/ReplicaSet/web")
+}
+
+func TestRequestsCountWithThoseOfContainersThatNameNone(t *testing.T) {
+	const memory = 200 << 20
+	cluster := occupied
+	cluster.Pod = nt.Pod{Images: []string{"b", "registry:5000/a", "c:v1", "d@sha256:1"}, Requests: nt.Amounts{"cpu": 0, "example.com/gpu": 1}}
+	requests := func() []string {
+		var texts []string
+		for _, request := range facts.PodNonZeroRequestsRequests() {
+			texts = append(texts, fmt.Sprint(request.Resource, " ", request.Amount))
+		}
+		return texts
+	}
+	same(t, asked(t, cluster, requests), []string{"cpu 300", "example.com/gpu 1", fmt.Sprint("memory ", 4*memory)})
+	same(t, asked(t, cluster, facts.PodImagesContainers), []string{"b:latest", "registry:5000/a:latest", "c:v1", "d@sha256:1"})
+	cluster.Pod = nt.Pod{}
+	same(t, asked(t, cluster, requests), []string{"cpu 100", fmt.Sprint("memory ", memory)})
+	same(t, asked(t, cluster, func() [][]int64 {
+		return [][]int64{
+			facts.NodeNonZeroRequestsRequested("cpu"), facts.NodeNonZeroRequestsRequested("memory"),
+			facts.NodeNonZeroRequestsRequested("example.com/gpu"),
+		}
+	}), [][]int64{{1600, 200, 200}, {3 * memory, 2 * memory, memory}, {0, 0, 0}})
+}
+
+func TestImagesHaveTheSizeOfTheFirstNode(t *testing.T) {
+	cluster := nt.Cluster{Nodes: []nt.Node{{Name: "a", Images: []string{"x"}}, {Name: "b", ImageSizes: nt.Amounts{"x": 5, "y": 7}}}}
+	same(t, asked(t, cluster, func() []int64 {
+		return []int64{facts.ClusterImagesSize("x"), facts.ClusterImagesSize("y"), facts.ClusterImagesSize("z")}
+	}), []int64{0, 7, 0})
+	same(t, asked(t, cluster, func() []uint8 { return facts.NodeImagesPresent("y") }), []uint8{0, 1})
+}
+
+func TestCandidatesAreTheNodesOnWhichThePodFitsInACallThatScores(t *testing.T) {
+	cluster := nt.Cluster{Nodes: []nt.Node{{Name: "a", Infeasible: true}, {Name: "b"}}, IsClusterWide: true}
+	same(t, asked(t, cluster, facts.ClusterCandidatesFeasible), []uint8{1, 1})
+	nt.Equal(t, cluster.Scores(t, scoring(func(*nodesift.Pod, *nodesift.Nodes) *nodesift.Scores {
+		var raw []int64
+		for _, fits := range facts.ClusterCandidatesFeasible() {
+			raw = append(raw, int64(fits))
+		}
+		return nodesift.ByRow(raw)
+	}), nil), "a: 0", "b: 1")
+}
+
+func TestTermsOfPodsOnNodesCountWhereTheyAreAboutThePod(t *testing.T) {
+	isWeb := facts.SelectorsLabelSelector{MatchLabels: []facts.Tuple2[string, string]{{A: "app", B: "web"}}}
+	term := func(key string) facts.PodAffinityTerm {
+		return facts.PodAffinityTerm{Selector: &isWeb, TopologyKey: key}
+	}
+	isDB := facts.SelectorsLabelSelector{MatchExpressions: []facts.SelectorsRequirement{requirement(facts.SelectorsOperatorIn, "db")}}
+	aboutNamespaces := facts.PodAffinityTerm{Selector: &isWeb, NamespaceSelector: &isDB, TopologyKey: "zone"}
+	cluster := nt.Cluster{
+		Pod: nt.Pod{
+			Labels: nt.Texts{"app": "web"}, NamespaceLabels: nt.Texts{"app": "db"}, Affinity: []facts.PodAffinityTerm{term("own")},
+			PreferredAffinity: []nt.WeightedTerm{{A: 9, B: term("own")}},
+			PreferredNodes:    []facts.PodPlacementPreferredTerm{{Weight: 3}},
+		},
+		Nodes: []nt.Node{{Name: "a"}, {Name: "b"}},
+		Pods: []nt.Pod{
+			{
+				NodeName: "a", Affinity: []facts.PodAffinityTerm{term("host"), {TopologyKey: "zone"}},
+				PreferredAffinity:     []nt.WeightedTerm{{A: 5, B: term("zone")}, {A: 40, B: facts.PodAffinityTerm{Selector: &isDB, TopologyKey: "zone"}}},
+				PreferredAntiAffinity: []nt.WeightedTerm{{A: 7, B: term("zone")}},
+			},
+			// It is in another namespace, which its first term is about.
+			{
+				NodeName: "b", Namespace: "prod", AntiAffinity: []facts.PodAffinityTerm{term("host"), aboutNamespaces},
+				PreferredAntiAffinity: []nt.WeightedTerm{{A: 60, B: term("zone")}, {A: 2, B: aboutNamespaces}},
+			},
+		},
+	}
+	same(t, asked(t, cluster, facts.ClusterPreferencesTopologyKeys), []string{"host", "zone"})
+	same(t, asked(t, cluster, func() []int64 { return facts.ClusterPreferencesWeights("zone") }), []int64{-2, -2})
+	same(t, asked(t, cluster, func() [][]uint32 {
+		return [][]uint32{
+			facts.ClusterPreferencesPreferredTerms("zone"), facts.ClusterPreferencesRequiredTerms("host"),
+			facts.ClusterPreferencesRequiredTerms("zone"), facts.ClusterAffinityAntiAffinityTerms("zone"),
+		}
+	}), [][]uint32{{2, 1}, {1, 0}, {0, 0}, {0, 1}})
+	same(t, asked(t, cluster, facts.ClusterAffinityTopologyKeys), []string{"zone"})
+	same(t, asked(t, cluster, facts.PodAffinityAffinity), cluster.Pod.Affinity)
+	same(t, asked(t, cluster, facts.PodPreferredAffinityAffinity), cluster.Pod.PreferredAffinity)
+	same(t, asked(t, cluster, func() []facts.PodPlacementPreferredTerm {
+		terms, _ := facts.PodPlacementPreferredTerms()
+		return terms
+	}), cluster.Pod.PreferredNodes)
 }
 
 func TestAPodOnANodeThatIsNotThereIsRefused(t *testing.T) {
