@@ -214,7 +214,7 @@ ns_predicate_verdict ns_run(const ns_predicate *predicate, const void *args, uin
     } else if (predicate->filter != NULL) {
         const ns_failure *failure = predicate->filter(&nodes, args);
         if (failure != NULL) return (ns_predicate_verdict){.tag = NS_PREDICATE_VERDICT_FITS_NONE, .fits_none = *failure};
-    } else {
+    } else if (!predicate->is_scorer) {
         ns_panic(NS("the predicate has neither filter nor filter_node"));
     }
     if (failure_count == 0) return (ns_predicate_verdict){.tag = NS_PREDICATE_VERDICT_FITS_ALL};

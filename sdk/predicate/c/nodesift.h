@@ -1,11 +1,12 @@
-// The SDK for predicates in C: functions of a pod and nodes that say which nodes cannot run the pod, and why.
+// The SDK for predicates and scorers in C: functions of a pod and nodes that say which nodes cannot run the pod, and why; and functions that
+// say how good nodes are for it.
 //
 // A predicate is a constant, which NODESIFT_PREDICATE defines. `nodesift-dev module build` makes a component of it, which imports what the
 // code calls and nothing else; so a policy can allow no more than that. `nodesift_test.h` runs it on plain pods and nodes.
 //
 // There is no C library in a component. Memory comes from `ns_alloc`, and is gone with the call; texts have a length and no zero at
 // their end. Functions that are not here are in `nodesift_contract.h`, as the contract has them; `ns_alloc` and `ns_panic` are in
-// `nodesift_memory.h`. Start at `ns_predicate`.
+// `nodesift_memory.h`. Start at `ns_predicate`; for scorers at `ns_scores`.
 #ifndef NODESIFT_H
 #define NODESIFT_H
 
@@ -72,6 +73,10 @@ typedef struct ns_field {
 
 typedef struct ns_nodes ns_nodes;
 
+// What a scorer says of a pod: ns_by_row, ns_skip or ns_failed.
+typedef ns_scorer_scores ns_scores;
+
+// A predicate, or a scorer: what only scores needs no filter, and fits every node.
 typedef struct ns_predicate {
     // The name as used in policies, the version in any scheme, and one line: which nodes it rejects.
     const char *name, *version, *summary;
@@ -85,11 +90,49 @@ typedef struct ns_predicate {
     // are. `filter_node` returns why the node in the row cannot run the pod, or NULL where it can.
     const ns_failure *(*filter)(ns_nodes *nodes, const void *args);
     const ns_failure *(*filter_node)(ns_nodes *nodes, uint32_t row, const void *args);
+    // Of a scorer: how the host makes scores from 0 to 100 of raw scores, one of NS_SCORER_NORMALIZATION_….
+    ns_scorer_normalization normalization;
+    // Of a scorer, one of the two. `score` says how good every node is. `score_node` gives the raw score of the node in the row, or
+    // NS_NO_SCORE; higher is better, unless the normalization says otherwise. There are no row sets.
+    const ns_scores *(*score)(ns_nodes *nodes, const void *args);
+    int64_t (*score_node)(ns_nodes *nodes, uint32_t row, const void *args);
+    // Optional, before `score_node`: NULL goes on with the nodes; ns_skip and ns_failed are said in their place.
+    const ns_scores *(*pre_score)(const void *args);
+    // For this SDK: NODESIFT_SCORER has defined it.
+    bool is_scorer;
 } ns_predicate;
 
 // Defines the predicate of the module: NODESIFT_PREDICATE(.name = "TeamIsolation", .version = "0.1.0", …);
 #define NODESIFT_PREDICATE(...) const ns_predicate nodesift_predicate = {__VA_ARGS__}
 extern const ns_predicate nodesift_predicate;
+
+// ---- The scorer
+
+// A raw score that stands for none: the node counts for no smallest or largest score, and its score is 0.
+#define NS_NO_SCORE INT64_MIN
+
+// A score per row, of which each is 0.
+int64_t *ns_new_scores(ns_nodes *nodes);
+// These raw scores, one per row. The scores must live as long as the call, as those of ns_new_scores do.
+const ns_scores *ns_by_row(ns_nodes *nodes, const int64_t *scores);
+// Nothing: the scorer adds nothing on any node. Zeros are not the same, since a reversed normalization makes 100 of them.
+const ns_scores *ns_skip(void);
+// The pod cannot be scored, and why.
+const ns_scores *ns_failed(ns_text reason);
+
+// Defines the scorer of the module, which rejects nodes as well where it has a filter: NODESIFT_SCORER(.name = "SpotLast", …);
+// It exports what scores: the component of a module with NODESIFT_PREDICATE does not say that it scores.
+#define NODESIFT_SCORER(...)                                                                                       \
+    NS_SCORER_EXPORTS                                                                                              \
+    NODESIFT_PREDICATE(.is_scorer = true, __VA_ARGS__)
+#ifdef __wasm__
+#define NS_SCORER_EXPORT(name) __attribute__((export_name("nodesift:predicate/scorer@" NS_CONTRACT_VERSION "#" name)))
+#define NS_SCORER_EXPORTS                                                                                          \
+    NS_SCORER_EXPORT("normalize-by") uint32_t ns_export_normalize_by(void) { return nodesift_predicate.normalization; } \
+    NS_SCORER_EXPORT("score") const ns_scores *ns_export_score(uint32_t rows) { return ns_guest_score(rows); }
+#else
+#define NS_SCORER_EXPORTS
+#endif
 
 // ---- The pod; more is in `nodesift_contract.h`, as `ns_pod_spec_priority()`
 
@@ -201,5 +244,9 @@ void ns_log_error(ns_text text);
 const char *ns_configure(const ns_predicate *predicate, ns_text json, const void **args);
 // Evaluates a predicate for the pod of the call.
 ns_predicate_verdict ns_run(const ns_predicate *predicate, const void *args, uint32_t rows);
+// Scores nodes for the pod of the call.
+const ns_scores *ns_score(const ns_predicate *scorer, const void *args, uint32_t rows);
+// In a component: the same for the scorer of the module, with its arguments.
+const ns_scores *ns_guest_score(uint32_t rows);
 
 #endif

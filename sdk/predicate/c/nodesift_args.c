@@ -368,6 +368,9 @@ static const char *read_object(reader *in, const path *of, const ns_field *field
 }
 
 const char *ns_configure(const ns_predicate *predicate, ns_text json, const void **args) {
+    bool scores = predicate->score != NULL || predicate->score_node != NULL;
+    if (scores && !predicate->is_scorer) return "a scorer is defined with NODESIFT_SCORER, which exports it";
+    if (!scores && predicate->is_scorer) return "the scorer has neither score nor score_node";
     reader in = {json.data, json.data + json.length};
     path root = {NULL, {0}, -1};
     char *into = ns_alloc(predicate->args_size);

@@ -36,4 +36,9 @@ EXPORT("filter") const ns_predicate_verdict *export_filter(uint32_t rows) {
     return &verdict;
 }
 
+const ns_scores *ns_guest_score(uint32_t rows) {
+    ns_memory_reuse();
+    return ns_score(&nodesift_predicate, arguments, rows);
+}
+
 #endif

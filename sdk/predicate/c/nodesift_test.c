@@ -111,6 +111,19 @@ ns_list_text ns_pod_spec_images(void) {
     return (ns_list_text){items, length};
 }
 
+ns_list_text ns_pod_images_containers(void) {
+    ns_list_text images = ns_pod_spec_images();
+    ns_text *items = ns_alloc(images.length * sizeof *items);
+    for (size_t index = 0; index < images.length; index++) {
+        // As kube-scheduler's ImageLocality compares them: a tag comes after the last slash.
+        const char *name = images.items[index].data, *slash = strrchr(name, '/');
+        ns_test_buffer whole = {0};
+        ns_test_add(&whole, "%s%s", name, strchr(slash == NULL ? name : slash, ':') == NULL ? ":latest" : "");
+        items[index] = (ns_text){whole.data, whole.length};
+    }
+    return (ns_list_text){items, images.length};
+}
+
 ns_option_pod_owner_owner ns_pod_owner_controller(void) {
     ns_option_pod_owner_owner owner = {.is_some = pod.controller != NULL};
     if (owner.is_some) owner.value = *pod.controller;
@@ -260,12 +273,26 @@ static uint8_t condition_at(const ns_test_node *node, ns_text key) {
     return strcmp(status, "True") == 0 ? 1 : strcmp(status, "False") == 0 ? 2 : 3;
 }
 
-static uint8_t image_at(const ns_test_node *node, ns_text key) {
-    for (const char *const *image = node->images; image != NULL && *image != NULL; image++) {
-        if (ns_equal(text_of(*image), key)) return 1;
+static bool has_image(const ns_test_node *node, ns_text key, int64_t *size) {
+    *size = 0;
+    for (const ns_amount *image = node->image_sizes; image != NULL && image->resource != NULL; image++) {
+        if (!ns_equal(text_of(image->resource), key)) continue;
+        *size = image->amount;
+        return true;
     }
-    return 0;
+    for (const char *const *image = node->images; image != NULL && *image != NULL; image++) {
+        if (ns_equal(text_of(*image), key)) return true;
+    }
+    return false;
 }
+
+static uint8_t image_at(const ns_test_node *node, ns_text key) {
+    int64_t size;
+    return has_image(node, key, &size);
+}
+
+// In other calls nothing is known of other predicates.
+static uint8_t feasible_at(const ns_test_node *node, ns_text key) { return (void)key, !node->infeasible || !ns_running.is_scoring; }
 
 static ns_list_u8 bytes(byte_at read, ns_text key) {
     uint8_t *items = ns_alloc(count);
@@ -276,6 +303,15 @@ static ns_list_u8 bytes(byte_at read, ns_text key) {
 ns_list_u8 ns_node_taints_unschedulable(void) { return bytes(unschedulable_at, NS("")); }
 ns_list_u8 ns_node_conditions_column(ns_text type) { return bytes(condition_at, type); }
 ns_list_u8 ns_node_images_present(ns_text image) { return bytes(image_at, image); }
+ns_list_u8 ns_cluster_candidates_feasible(void) { return bytes(feasible_at, NS("")); }
+
+int64_t ns_cluster_images_size(ns_text image) {
+    int64_t size;
+    for (size_t row = 0; row < count; row++) {
+        if (has_image(&nodes[row], image, &size)) return size;
+    }
+    return 0;
+}
 
 // A set per node, after the empty one.
 ns_list_list_node_taints_taint ns_node_taints_sets(void) {
@@ -317,6 +353,7 @@ static uint32_t set_count;
 static const ns_failure **rejected;
 
 static bool *new_set(void) {
+    if (ns_running.is_scoring) ns_test_fail("row sets", 0, "a scorer makes one: the host ends the call there");
     if (set_count == MAX_SETS) ns_test_fail("row sets", 0, "at most 1,024 sets are made in a call");
     return sets[set_count++] = ns_alloc(count * sizeof(bool));
 }
@@ -423,15 +460,37 @@ const char *ns_test_lines(void) {
     return text.data;
 }
 
-// The failures by row; the name of a row is in `node`.
-static const ns_failure **evaluate(const ns_test_node *of, size_t number, const void *args) {
+// Pods are on nodes of the cluster.
+static void check_pods(const ns_test_cluster *cluster) {
+    for (size_t index = 0; index < cluster->pod_count; index++) {
+        const char *wanted = cluster->pods[index].node_name;
+        size_t row = 0;
+        while (wanted != NULL && row < cluster->count && strcmp(cluster->nodes[row].name, wanted) != 0) row++;
+        if (wanted == NULL || row == cluster->count) ns_test_fail("pods", 0, "the node_name of a pod names no node of the cluster");
+    }
+}
+
+void ns_test_begin(const ns_test_cluster *cluster, const ns_test_node *of, size_t number, bool is_scoring) {
+    check_pods(cluster);
+    pod = cluster->pod;
     nodes = of;
     count = number;
-    ns_running.nodes = of;
-    ns_running.count = number;
+    ns_running = (ns_test_state){.cluster = *cluster, .nodes = of, .count = number, .is_scoring = is_scoring};
     set_count = 0;
     lines = NULL;
     line_count = 0;
+}
+
+const void *ns_test_args(const ns_test_cluster *cluster) {
+    const void *args;
+    const char *refused = ns_configure(&nodesift_predicate, text_of(cluster->args == NULL ? "{}" : cluster->args), &args);
+    if (refused != NULL) ns_test_fail("arguments", 0, refused);
+    return args;
+}
+
+// The failures by row.
+static const ns_failure **evaluate(const ns_test_cluster *cluster, const ns_test_node *of, size_t number, const void *args) {
+    ns_test_begin(cluster, of, number, false);
     rejected = ns_alloc(number * sizeof *rejected);
     ns_predicate_verdict verdict = ns_run(&nodesift_predicate, args, (uint32_t)number);
     for (size_t row = 0; row < number; row++) {
@@ -456,27 +515,12 @@ static const char *said(const ns_failure *failure) {
     return text.data == NULL ? "it fits" : text.data;
 }
 
-// Pods are on nodes of the cluster.
-static void check_pods(const ns_test_cluster *cluster) {
-    for (size_t index = 0; index < cluster->pod_count; index++) {
-        const char *wanted = cluster->pods[index].node_name;
-        size_t row = 0;
-        while (wanted != NULL && row < cluster->count && strcmp(cluster->nodes[row].name, wanted) != 0) row++;
-        if (wanted == NULL || row == cluster->count) ns_test_fail("pods", 0, "the node_name of a pod names no node of the cluster");
-    }
-}
-
 const ns_failure **ns_test_failures(const ns_test_cluster *cluster, const void *args) {
-    pod = cluster->pod;
-    ns_running.cluster = *cluster;
-    check_pods(cluster);
-    return evaluate(cluster->nodes, cluster->count, args);
+    return evaluate(cluster, cluster->nodes, cluster->count, args);
 }
 
 const char *ns_test_rejected(ns_test_cluster cluster) {
-    const void *args;
-    const char *refused = ns_configure(&nodesift_predicate, text_of(cluster.args == NULL ? "{}" : cluster.args), &args);
-    if (refused != NULL) ns_test_fail("arguments", 0, refused);
+    const void *args = ns_test_args(&cluster);
     const ns_failure **failures = ns_test_failures(&cluster, args);
     ns_test_line *written = lines;
     size_t written_count = line_count;
@@ -488,7 +532,7 @@ const char *ns_test_rejected(ns_test_cluster cluster) {
     }
     for (size_t row = 0; row < cluster.count && !cluster.is_cluster_wide; row++) {
         // The host may evaluate any node again, alone: the verdict must be the same.
-        const ns_failure *alone = evaluate(&cluster.nodes[row], 1, args)[0], *all = failures[row];
+        const ns_failure *alone = evaluate(&cluster, &cluster.nodes[row], 1, args)[0], *all = failures[row];
         bool is_same = (alone == NULL) == (all == NULL) && (all == NULL || alone->status == all->status);
         if (is_same && strcmp(said(alone), said(all)) == 0) continue;
         ns_test_buffer why = {0};
@@ -569,13 +613,13 @@ _Noreturn void ns_missing(const char *interface, const char *function) {
     ns_test_fail("facts", 0, why.data);
 }
 
-void ns_test_compare(const char *file, int line, const char *rejected, const char *const *expected) {
+void ns_test_compare(const char *file, int line, const char *found, const char *const *expected) {
     ns_test_buffer lines = {0};
     ns_test_add(&lines, "%s", "");
     for (; *expected != NULL; expected++) ns_test_add(&lines, "%s%s", lines.length == 0 ? "" : "\n", *expected);
-    if (strcmp(rejected, lines.data) == 0) return;
+    if (strcmp(found, lines.data) == 0) return;
     ns_test_buffer why = {0};
-    ns_test_add(&why, "rejected are\n%s\nexpected are\n%s", rejected, lines.data);
+    ns_test_add(&why, "found are\n%s\nexpected are\n%s", found, lines.data);
     ns_test_fail(file, line, why.data);
 }
 

@@ -1,4 +1,4 @@
-// Tests of a predicate with plain pods and nodes, without wasm and without a sidecar:
+// Tests of a predicate or a scorer with plain pods and nodes, without wasm and without a sidecar:
 //
 //     NS_TEST(a_pod_without_a_team_fits_everywhere) {
 //         ns_test_cluster cluster = {.nodes = nodes, .count = 3};
@@ -6,7 +6,7 @@
 //     }
 //
 // `make test` runs them. The same code of the SDK runs as in a component; only the functions of the host are those of
-// `nodesift_test.c` and `nodesift_test_pods.c`. Every function of the contract answers; of what pods and nodes do not say, as their volumes,
+// `nodesift_test.c`, `nodesift_test_pods.c` and `nodesift_test_terms.c`. Every function of the contract answers; of what pods and nodes do not say, as their volumes,
 // there is nothing, unless a test defines the function itself.
 #ifndef NODESIFT_TEST_H
 #define NODESIFT_TEST_H
@@ -51,6 +51,7 @@ typedef struct ns_test_pod {
     int32_t priority;
     const char *priority_class, *service_account, *runtime_class, *scheduler_name;
     bool host_network;
+    // Images of its containers, one each; the first container has the requests. Without images there is one container.
     const char *const *images;
     const ns_pod_owner_owner *controller;
     // Without it, one for each namespace, kind and name of a controller.
@@ -59,6 +60,11 @@ typedef struct ns_test_pod {
     const char *name;
     // It has a deletion timestamp.
     bool terminating;
+    // Required terms, and preferred terms with their weights, those of the anti-affinity positive too.
+    ns_list_pod_affinity_term affinity, anti_affinity;
+    ns_list_tuple_s32_pod_affinity_term preferred_affinity, preferred_anti_affinity;
+    // The terms of its preferred node affinity.
+    ns_option_list_pod_placement_preferred_term preferred_nodes;
 } ns_test_pod;
 
 // A node. What is left out is empty; the limit of pods is 110. `pods` are those on it besides those of the cluster that name it; where it
@@ -75,6 +81,10 @@ typedef struct ns_test_node {
     // Texts by `NS_NODE_INFO_FIELD_…`.
     const char *info[NS_NODE_INFO_FIELD_PROVIDER_ID + 1];
     const char *const *images;
+    // Sizes of images in bytes; one that is only in `images` has the size 0.
+    const ns_amount *image_sizes;
+    // The pod does not fit on it by other predicates of the policy, which a scorer sees in `cluster-candidates`.
+    bool infeasible;
     // contract: fields, made by `make contract`
     // `created` of node-age, in seconds since 1970; 0 is absent.
     int64_t created;
@@ -117,6 +127,9 @@ typedef struct ns_test_cluster {
 // The rejected nodes in their order, each as a line `name: reason; reason`. The test fails where the arguments are refused, or the
 // verdict for a node depends on the other nodes.
 const char *ns_test_rejected(ns_test_cluster cluster);
+// The raw scores of the nodes in their order, each as a line `name: score`, and `name: none` without one; or `skipped`, or `failed:
+// reason`, alone. The test fails where the arguments are refused, or the score of a node depends on the other nodes.
+const char *ns_test_scores(ns_test_cluster cluster);
 // Why these arguments are refused; NULL where they are not.
 const char *ns_test_refused(const char *args);
 // What the predicate has written in the log in the last evaluation, a line each, as `error: text`.
@@ -134,12 +147,15 @@ const char *ns_test_lines(void);
 // Fails the test where the rejected nodes are not these: lines as above, in order, or NULL for none.
 #define NS_CHECK_REJECTED(cluster, ...)                                                                            \
     ns_test_compare(__FILE__, __LINE__, ns_test_rejected(cluster), (const char *const[]){__VA_ARGS__, NULL})
+// Fails the test where the scores are not these: lines as above, in order.
+#define NS_CHECK_SCORES(cluster, ...)                                                                              \
+    ns_test_compare(__FILE__, __LINE__, ns_test_scores(cluster), (const char *const[]){__VA_ARGS__, NULL})
 // Fails the test where the condition does not hold.
 #define NS_CHECK(condition) ((condition) ? (void)0 : ns_test_fail(__FILE__, __LINE__, #condition))
 
 void ns_test_register(const char *name, void (*run)(void));
 void ns_test_register_cases(const char *file);
-void ns_test_compare(const char *file, int line, const char *rejected, const char *const *expected);
+void ns_test_compare(const char *file, int line, const char *found, const char *const *expected);
 _Noreturn void ns_test_fail(const char *file, int line, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
-// The evaluation that runs in a test: what `nodesift_test.c` sets and `nodesift_test_pods.c` and
-// `nodesift_test_cases.c` read. Not for tests themselves.
+// The evaluation that runs in a test: what `nodesift_test.c` sets and the other files of tests
+// read. Not for tests themselves.
 #ifndef NODESIFT_TEST_STATE_H
 #define NODESIFT_TEST_STATE_H
 
@@ -10,6 +10,8 @@ typedef struct ns_test_state {
     // The nodes of the call: all of the cluster, or one alone.
     const ns_test_node *nodes;
     size_t count;
+    // The call is one that scores.
+    bool is_scoring;
 } ns_test_state;
 
 extern ns_test_state ns_running;
@@ -29,6 +31,24 @@ typedef struct ns_test_buffer {
     size_t length;
 } ns_test_buffer;
 void ns_test_add(ns_test_buffer *to, const char *format, ...);
+
+// Begins a call for these nodes of the cluster. Pods are on nodes of the cluster, else the test fails.
+void ns_test_begin(const ns_test_cluster *cluster, const ns_test_node *nodes, size_t count, bool is_scoring);
+// The arguments of the cluster, which are not refused, else the test fails.
+const void *ns_test_args(const ns_test_cluster *cluster);
+
+// The namespace of a pod, and the labels of a Namespace; NULL where there is no such object.
+ns_text ns_test_namespace_of(const ns_test_pod *pod);
+const ns_pair *ns_test_labels_of_namespace(ns_text name);
+// Whether labels meet all requirements.
+bool ns_test_meets(const ns_pair *labels, const ns_list_selectors_requirement *all);
+// Whether a text is one of these.
+bool ns_test_has_text(const ns_list_text *texts, ns_text text);
+// Adds up a value of the pods on each node of the call.
+typedef int64_t (*ns_test_value)(const ns_test_pod *pod, const void *question);
+int64_t *ns_test_sums(ns_test_value value, const void *question);
+// The same as an unsigned column.
+ns_list_u32 ns_test_numbers(ns_test_value value, const void *question);
 
 // The failure of each node, NULL where it fits.
 const ns_failure **ns_test_failures(const ns_test_cluster *cluster, const void *args);

@@ -8,7 +8,8 @@ CLANG ?= clang
 CFLAGS ?= -O2 -g
 MODULE ?= build/module.wasm
 WARNINGS = -std=gnu11 -Wall -Wextra
-SDK_SOURCES = $(addprefix $(SDK)/,nodesift.c nodesift_args.c nodesift_contract.c nodesift_guest.c nodesift_memory.c)
+SDK_SOURCES = $(addprefix $(SDK)/,nodesift.c nodesift_score.c nodesift_args.c nodesift_contract.c nodesift_guest.c \
+    nodesift_memory.c)
 
 # Without a C library. What nothing calls is dropped; a stack that overflows traps, because it is below everything else. Names of functions
 # stay: a fault says in which it was.
@@ -28,7 +29,8 @@ test: build/test
 build/test:
 	@mkdir -p build
 	$(CC) $(WARNINGS) $(CFLAGS) -I$(SDK) -o $@ $(SOURCES) $(TESTS) $(SDK_SOURCES) \
-	    $(addprefix $(SDK)/,nodesift_test.c nodesift_test_pods.c nodesift_test_cases.c nodesift_test_json.c)
+	    $(addprefix $(SDK)/,nodesift_test.c nodesift_test_scores.c nodesift_test_pods.c nodesift_test_terms.c \
+	        nodesift_test_cases.c nodesift_test_json.c)
 
 module:
 	@mkdir -p $(dir $(MODULE))
