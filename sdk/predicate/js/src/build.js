@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Builds a predicate into a component: `nodesift-predicate build [DIR] [-o FILE]`.
+// Builds a predicate or a scorer into a component: `nodesift-predicate build [DIR] [-o FILE]`.
 //
 // package.json names the source (`main`) and the version. esbuild makes one module of it, from JavaScript or TypeScript;
-// componentize-qjs puts it into QuickJS, in a world that imports what the predicate `reads` and nothing else.
+// componentize-qjs puts it into QuickJS, in a world that imports what the predicate `reads` and nothing else, and exports `scorer`
+// where it scores.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire, SourceMap } from 'node:module';
@@ -49,7 +50,7 @@ async function definitionOf(esbuild, source, scratch) {
   process.setSourceMapsEnabled(true);
   const definition = await inSandbox(pathToFileURL(outfile).href, source);
   if (!Array.isArray(definition?.reads)) {
-    throw new BuildError(`${source}: the default export must be a predicate: export default predicate({ … })`);
+    throw new BuildError(`${source}: the default export must be a predicate or a scorer: export default predicate({ … })`);
   }
   return definition;
 }
@@ -70,14 +71,15 @@ async function inSandbox(bundle, source) {
 }
 
 /** The module that componentize-qjs gets. */
-function entry(source, version, imports) {
+function entry(source, version, imports, exported) {
   return [
     `import ${JSON.stringify(path.join(HERE, 'enter.js'))};`,
     `import definition from ${JSON.stringify(source)};`,
     `import { guest } from ${JSON.stringify(path.join(HERE, 'guest.js'))};`,
     ...imports.map((name, index) => `import * as f${index} from "nodesift:predicate/${name}";`),
     `const functions = { ${imports.map((name, index) => `${JSON.stringify(name)}: f${index}`).join(', ')} };`,
-    `export const predicate = guest(definition, ${JSON.stringify(version)}, functions, () => globalThis.__places ?? {});`,
+    `const component = guest(definition, ${JSON.stringify(version)}, functions, () => globalThis.__places ?? {});`,
+    `export { ${exported.map((name) => `component as ${name}`).join(', ')} };`,
   ].join('\n');
 }
 
@@ -132,9 +134,10 @@ async function build(project, output) {
     });
     const contract = await readFile(path.join(HERE, '..', 'wit', 'predicate.wit'), 'utf8');
     const imports = importsOf(contract, definition.reads);
+    const exported = typeof definition.score === 'function' ? ['predicate', 'scorer'] : ['predicate'];
     const outfile = path.join(scratch, 'bundle.js');
     const bundled = await esbuild.build({
-      stdin: { contents: entry(source, version, imports), resolveDir: project, sourcefile: 'entry.js' },
+      stdin: { contents: entry(source, version, imports, exported), resolveDir: project, sourcefile: 'entry.js' },
       outfile, bundle: true, format: 'esm', platform: 'neutral', target: 'es2023', external: ['nodesift:*'], write: false,
       sourcemap: 'external', logLevel: 'silent', keepNames: false,
     });
@@ -142,7 +145,7 @@ async function build(project, output) {
     const map = JSON.parse(bundled.outputFiles.find(({ path: file }) => file.endsWith('.map')).text);
     const places = await placesOf(code, map, project, scratch);
     const witPath = path.join(scratch, 'predicate.wit');
-    await writeFile(witPath, narrowed(contract, imports));
+    await writeFile(witPath, narrowed(contract, imports, exported));
     // After the bundle, so that its lines keep their numbers.
     const jsSource = `${code}\nglobalThis.__places = ${JSON.stringify(places)};\n`;
     const { component } = await componentize({ witPath, world: 'guest', jsSource, sync: true, stubWasi: true });

@@ -3,6 +3,7 @@ import { ArgumentError } from './args.js';
 import { bind, write } from './host.js';
 import { ERROR_LENGTH, PLACES } from './limits.js';
 import { Predicate } from './predicate.js';
+import { Scorer } from './scorer.js';
 
 /** The entries of a stack that name a place: the function, the line and the column. */
 const PLACE = /^\s*at (?:(.*?) )?\(?[^()\s]*?:(\d+)(?::\d+)?\)?$/;
@@ -24,16 +25,26 @@ function described(thrown, lines) {
 }
 
 /**
- * The exported functions. `functions` are those of the host by interface; `lines` says for a line of the bundle which place of
- * the author's files it is, and its text.
+ * The exported functions: those of `predicate`, and for a scorer those of `scorer`. `functions` are those of the host by interface;
+ * `lines` says for a line of the bundle which place of the author's files it is, and its text.
  */
 export function guest(definition, version, functions, lines) {
   if (!(definition instanceof Predicate)) {
-    throw new TypeError('the module must have a predicate as its default export: export default predicate({ … })');
+    throw new TypeError('the module must have a predicate or a scorer as its default export: export default predicate({ … })');
   }
   bind(functions);
   let args;
-  return {
+  /** A call, with a line in the log where it throws. */
+  const called = (call) => {
+    try {
+      return call();
+    } catch (thrown) {
+      write('error', described(thrown, lines()));
+      // Ends the call: the runtime has no other answer to an exception.
+      throw thrown;
+    }
+  };
+  const exported = {
     describe: () => ({ name: definition.name, version, summary: definition.summary }),
     configure(text) {
       try {
@@ -43,14 +54,12 @@ export function guest(definition, version, functions, lines) {
         throw thrown instanceof ArgumentError ? thrown.message : described(thrown, lines());
       }
     },
-    filter(rows) {
-      try {
-        return definition.run(args, rows);
-      } catch (thrown) {
-        write('error', described(thrown, lines()));
-        // Ends the call: the runtime has no other answer to an exception.
-        throw thrown;
-      }
-    },
+    filter: (rows) => called(() => definition.run(args, rows)),
+  };
+  if (!(definition instanceof Scorer)) return exported;
+  return {
+    ...exported,
+    normalizeBy: () => definition.normalization,
+    score: (rows) => called(() => definition.scoreRows(args, rows)),
   };
 }

@@ -114,6 +114,10 @@ export class Nodes {
     return this._once(`p${image}`, () => facts('node-images', 'the images of a node').present(image));
   }
 
+  get feasible() {
+    return this._once('feasible', () => facts('cluster-candidates', 'nodes.feasible').feasible());
+  }
+
   // Row sets, which the host makes.
 
   _set(handle) {

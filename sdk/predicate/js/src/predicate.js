@@ -1,22 +1,23 @@
 // What an author defines (`predicate`, `nodePredicate`), and how it is configured and run. The component and the tests run it
-// by the same functions.
+// by the same functions. Scorers are in `scorer.js`.
 import { ArgumentError, parse } from './args.js';
 import { Node, Nodes } from './nodes.js';
 import { Pod } from './pod.js';
 import { Codes, Failure } from './verdict.js';
 
-/** A predicate. */
+/** A predicate. `what` is what the author calls it, in errors. Only a scorer can be without `filter`. */
 export class Predicate {
-  constructor(form, definition) {
+  constructor(form, definition, what = 'predicate') {
     const { name, summary, reads, args = {}, check, filter, ...unknown } = definition;
     for (const [field, value] of Object.entries({ name, summary })) {
-      if (typeof value !== 'string' || value === '') throw new TypeError(`a predicate needs a ${field}, a text`);
+      if (typeof value !== 'string' || value === '') throw new TypeError(`a ${what} needs a ${field}, a text`);
     }
-    if (!Array.isArray(reads)) throw new TypeError('a predicate needs `reads`: the interfaces that it reads, a list of texts');
-    if (typeof filter !== 'function') throw new TypeError('a predicate needs a function `filter`');
-    if (Object.keys(unknown).length > 0) throw new TypeError(`a predicate has no field ${Object.keys(unknown).join(', ')}`);
+    if (!Array.isArray(reads)) throw new TypeError(`a ${what} needs \`reads\`: the interfaces that it reads, a list of texts`);
+    if (typeof filter !== 'function' && (filter !== undefined || what === 'predicate')) {
+      throw new TypeError(`a ${what} needs a function \`filter\``);
+    }
+    if (Object.keys(unknown).length > 0) throw new TypeError(`a ${what} has no field ${Object.keys(unknown).join(', ')}`);
     Object.assign(this, { form, name, summary, reads, args, check, filter });
-    Object.freeze(this);
   }
 
   /** The arguments in a JSON text. Throws an `ArgumentError` where they are not valid. */
@@ -29,6 +30,7 @@ export class Predicate {
 
   /** The verdict for a call of `rows` rows, as the contract has it. */
   run(args, rows) {
+    if (this.filter === undefined) return { tag: 'fits-all' };
     return this.form === 'node' ? this._byNode(args, rows) : this._overNodes(args, rows);
   }
 
@@ -67,7 +69,7 @@ class ByRow {
 export const byRow = (codes, failures) => new ByRow(codes, failures);
 
 /** A predicate that is a function of the pod and all nodes of a call. */
-export const predicate = (definition) => new Predicate('nodes', definition);
+export const predicate = (definition) => Object.freeze(new Predicate('nodes', definition));
 
 /** A predicate that is a function of the pod and one node. */
-export const nodePredicate = (definition) => new Predicate('node', definition);
+export const nodePredicate = (definition) => Object.freeze(new Predicate('node', definition));

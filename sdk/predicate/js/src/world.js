@@ -1,4 +1,4 @@
-// The world of a predicate: the contract, with the imports that the predicate reads and nothing else.
+// The world of a module: the contract, with the imports that the module reads and nothing else, and with what it exports.
 
 /** What every predicate imports: neither gives facts. */
 const ALWAYS_IMPORTED = ['row-sets', 'log'];
@@ -22,8 +22,10 @@ export function importsOf(wit, reads) {
   return known.filter((name) => reads.includes(name) || ALWAYS_IMPORTED.includes(name));
 }
 
-/** The contract with a world that has these imports. */
-export function narrowed(wit, imports) {
-  const lines = ['world guest {', ...imports.map((name) => `    import ${name};`), '    export predicate;', '}'];
+/** The contract with a world that has these imports and exports. */
+export function narrowed(wit, imports, exported) {
+  const lines = [
+    'world guest {', ...imports.map((name) => `    import ${name};`), ...exported.map((name) => `    export ${name};`), '}',
+  ];
   return wit.replace(worldOf(wit), lines.join('\n'));
 }

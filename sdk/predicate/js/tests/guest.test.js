@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { args, predicate, unresolvable } from '@nodesift/predicate';
+import { args, failed, nodeScorer, noScore, predicate, skip, unresolvable } from '@nodesift/predicate';
 
 import { guest } from '../src/guest.js';
 
@@ -37,6 +37,31 @@ test('it describes itself, takes arguments and filters', () => {
   assert.deepEqual(filter(3), { tag: 'fits-all' });
   configure('{"key":"b"}');
   assert.deepEqual(filter(3), { tag: 'fits-none', val: OTHER });
+});
+
+test('a scorer has the exports of both, and a predicate not those of a scorer', () => {
+  const { normalizeBy, score } = component({});
+  assert.deepEqual([normalizeBy, score], [undefined, undefined]);
+  const scorer = nodeScorer({
+    name: 'Test', summary: 'tests', reads: ['pod-labels'], normalization: 'by-largest-reversed',
+    score(pod) {
+      const given = pod.label('score');
+      return { none: noScore, skip, failed: failed('odd') }[given] ?? Number(given);
+    },
+  });
+  const scores = (given) => {
+    const functions = { 'pod-labels': { label: () => given } };
+    const { configure, normalizeBy: by, score: of, filter } = guest(scorer, '1', functions, () => ({}));
+    configure('{}');
+    assert.equal(by(), 'by-largest-reversed');
+    assert.deepEqual(filter(2), { tag: 'fits-all' });
+    return { ...of(2) };
+  };
+  assert.deepEqual(scores('7'), { tag: 'by-row', val: [7, 7] });
+  assert.deepEqual(scores('none'), { tag: 'by-row', val: [-(2 ** 63), -(2 ** 63)] });
+  assert.deepEqual(scores('skip'), { tag: 'skip' });
+  assert.deepEqual(scores('failed'), { tag: 'failed', val: 'odd' });
+  assert.throws(() => scores('x'), /a score is a whole number or noScore, not NaN/);
 });
 
 test('refused arguments are a text, that of a crash as well', () => {

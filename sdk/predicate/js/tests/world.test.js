@@ -9,9 +9,11 @@ const own = readFileSync(new URL('../wit/predicate.wit', import.meta.url), 'utf8
 test('a world imports what is read, and the interfaces that give no facts', () => {
   const imports = importsOf(own, ['node-labels', 'pod-labels']);
   assert.deepEqual(imports, ['pod-labels', 'node-labels', 'row-sets', 'log']);
-  const world = narrowed(own, imports).split('world guest {')[1];
-  assert.deepEqual([...world.matchAll(/import (.*);/g)].map(([, name]) => name), imports);
-  assert.match(world, /export predicate;/);
+  const world = (exported) => /^world guest \{[^]*?^\}/m.exec(narrowed(own, imports, exported))[0];
+  assert.deepEqual([...world(['predicate']).matchAll(/import (.*);/g)].map(([, name]) => name), imports);
+  for (const exported of [['predicate'], ['predicate', 'scorer']]) {
+    assert.deepEqual([...world(exported).matchAll(/export (.*);/g)].map(([, name]) => name), exported);
+  }
 });
 
 test('an interface that the contract does not have is refused', () => {

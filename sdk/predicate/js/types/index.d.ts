@@ -1,6 +1,6 @@
 /**
- * Predicates for nodesift in JavaScript and TypeScript: which nodes can run a pod, and why the others cannot.
- * Start at `nodePredicate`, or at `predicate` where speed matters.
+ * Predicates for nodesift in JavaScript and TypeScript: which nodes can run a pod, and why the others cannot. Scorers: how good each
+ * node is on which the pod fits. Start at `nodePredicate` or `nodeScorer`, or at `predicate` or `scorer` where speed matters.
  */
 
 import type { Arguments, Fields } from './args.js';
@@ -47,7 +47,7 @@ export declare function unschedulable(...reasons: [string, ...string[]]): Failur
 /** The node cannot be evaluated because an object that is needed is missing or invalid. The reason names the object. */
 export declare function error(...reasons: [string, ...string[]]): Failure;
 
-/** Fields of both forms of a predicate. */
+/** Fields of both forms of a predicate, and of a scorer. */
 export interface Definition<F extends Fields> {
   /** The predicate's name, as used in policies. */
   name: string;
@@ -82,7 +82,7 @@ export declare function predicate<F extends Fields = {}>(
 
 /** A predicate: the default export of its module. */
 export declare class Predicate {
-  private constructor();
+  protected constructor();
   readonly name: string;
   readonly summary: string;
   readonly reads: readonly Interface[];
@@ -95,6 +95,62 @@ export declare class Verdict {
 
 /** A verdict by row: `codes` has an entry per row, 0 where the node fits, k where it fails with `failures[k - 1]`. */
 export declare function byRow(codes: Uint16Array | readonly number[], failures: readonly Failure[]): Verdict;
+
+/**
+ * How the host makes scores from 0 to 100 of raw scores, over the nodes on which the pod fits. A score outside of 0 to 100 after this is
+ * a fault of the scorer.
+ *
+ * `none`: raw scores are scores already. `by-largest`: 100 × raw / the largest. `by-largest-reversed`: 100 minus that. `by-range`: 0 for the
+ * smallest raw score, 100 for the largest, and what is between in proportion. `by-distance`: 100 × (smallest + largest - raw) / largest.
+ */
+export type Normalization = 'none' | 'by-largest' | 'by-largest-reversed' | 'by-range' | 'by-distance';
+
+/** A raw score that stands for none: the node counts for no smallest or largest score, and its score is 0. */
+export declare const noScore: number;
+
+/** The answer of a scorer that says nothing about the pod: it adds nothing on any node. */
+export declare const skip: Skip;
+export interface Skip {
+  readonly tag: 'skip';
+}
+
+/** The answer of a scorer that cannot score the pod, with the reason, a text. */
+export declare function failed(reason: string): Failed;
+export interface Failed {
+  readonly tag: 'failed';
+  readonly val: string;
+}
+
+/**
+ * A scorer that is a function of the pod and one node. `score` returns a whole number, the higher the better unless the normalization
+ * says otherwise, or `noScore`. `skip` and `failed(…)` are about the pod: it returns them for every node or for none. It runs once per
+ * node. `filter` is that of a predicate; without it no node is rejected.
+ */
+export declare function nodeScorer<F extends Fields = {}>(
+  definition: Definition<F> & {
+    normalization: Normalization;
+    score: (pod: Pod, node: Node, args: Arguments<F>) => number | Skip | Failed;
+    filter?: (pod: Pod, node: Node, args: Arguments<F>) => Failure | undefined | void;
+  },
+): Scorer;
+
+/**
+ * A scorer that is a function of the pod and all nodes of a call. `score` returns a whole number for each row, of which some can be
+ * `noScore`; or `skip`; or `failed(…)`. It makes no row sets. `filter` is that of a predicate; without it no node is rejected.
+ */
+export declare function scorer<F extends Fields = {}>(
+  definition: Definition<F> & {
+    normalization: Normalization;
+    score: (pod: Pod, nodes: Nodes, args: Arguments<F>) => ArrayLike<number> | Skip | Failed;
+    filter?: (pod: Pod, nodes: Nodes, args: Arguments<F>) => Failure | Verdict | undefined | void;
+  },
+): Scorer;
+
+/** A scorer: the default export of its module. */
+export declare class Scorer extends Predicate {
+  protected constructor();
+  readonly normalization: Normalization;
+}
 
 /** The effect of a taint. */
 export type Effect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute' | 'Other';
@@ -272,6 +328,8 @@ export interface Nodes {
   info(field: InfoField): Texts;
   /** Flags: 1 where `status.images` names the image. Reads `node-images`. */
   imageFlags(image: string): Uint8Array;
+  /** Flags: 1 where the pod fits, in `score`. Its scores hold for one set of nodes alone. Reads `cluster-candidates`. */
+  readonly feasible: Uint8Array;
   // contract: moments of nodes, made by `make contract`
   /** `created` of nodes, in seconds since 1970. Reads `node-age`. */
   readonly created: readonly number[];

@@ -1,6 +1,6 @@
-/** Tests of a predicate with plain pods and nodes, without wasm and without a sidecar. */
+/** Tests of a predicate or a scorer with plain pods and nodes, without wasm and without a sidecar. */
 
-import type { Effect, Failure, InfoField, Owner, Predicate } from './index.js';
+import type { Effect, Failure, InfoField, Owner, Predicate, Scorer } from './index.js';
 
 /** Amounts by resource: `cpu` in thousandths of a core, `memory` in bytes, others as a count. */
 export type Amounts = Record<string, number | undefined>;
@@ -34,6 +34,10 @@ export interface TestPod {
   name?: string;
   /** Whether it has a deletion timestamp. */
   terminating?: boolean;
+  /** What counts of it where pods are scored. By default that of a pod whose first container has the requests, one for each image. */
+  nonZeroRequests?: Amounts;
+  /** The images of its containers as scores compare them: with a tag. By default `images`. */
+  containerImages?: string[];
 }
 
 /** A node. What is left out is empty. */
@@ -52,6 +56,10 @@ export interface TestNode {
   conditions?: Record<string, 'True' | 'False' | 'Unknown' | undefined>;
   info?: { [F in InfoField]?: string };
   images?: string[];
+  /** Sizes of some of these images in bytes; 0 by default. */
+  imageSizes?: Record<string, number>;
+  /** Whether a predicate of the policy rejects the pod on it, where nodes are scored. */
+  infeasible?: boolean;
   /** What accounting components say of it and of the pods on it, by the name of the sum. */
   sums?: Record<string, number>;
   // contract: moments, made by `make contract`
@@ -72,6 +80,22 @@ export interface Evaluation {
   read: string[];
 }
 
+/** What a scorer has done. */
+export interface Scoring {
+  /** `Skipped`: it has nothing to say about the pod. `Failed`: it cannot score the pod. */
+  outcome: 'Scored' | 'Skipped' | 'Failed';
+  /** Why it cannot score the pod. */
+  error: string | undefined;
+  /** What it has returned, by node; nothing of a node without a score. */
+  raw: Record<string, number>;
+  /** The scores from 0 to 100 that the host makes of it, of the nodes on which the pod fits. */
+  normalized: Record<string, number>;
+  /** What the scorer has written with `log`. */
+  lines: { level: 'debug' | 'info' | 'warn' | 'error'; text: string }[];
+  /** The interfaces that it has read. */
+  read: string[];
+}
+
 /** A pod and nodes. */
 export interface Cluster {
   /**
@@ -81,6 +105,11 @@ export interface Cluster {
   rejected(predicate: Predicate, args?: Record<string, unknown>): string[];
   /** The same, with failures and lines. */
   evaluate(predicate: Predicate, args?: Record<string, unknown>): Evaluation;
+  /**
+   * The scores of the nodes. Throws where the arguments are refused, where the scorer reads an interface that it does not list, where
+   * the score of a node depends on the other nodes, and where a score is not from 0 to 100 once it is normalized.
+   */
+  scores(scorer: Scorer, args?: Record<string, unknown>): Scoring;
 }
 
 /** A pod, nodes, and pods on them: the fields are those of `cases.yaml`. Every function of the contract is answered from them. */

@@ -1,15 +1,17 @@
-// Tests of a predicate with plain pods and nodes, without wasm and without a sidecar. Start at `cluster`.
+// Tests of a predicate or a scorer with plain pods and nodes, without wasm and without a sidecar. Start at `cluster`.
 //
 // The same code of this package runs as in a component, in a world that lacks what a component lacks; only the functions of the host are
 // those of this file.
 import { bind } from '../host.js';
 import { Predicate } from '../predicate.js';
 import { enter } from '../sandbox.js';
+import { Scorer } from '../scorer.js';
 import { empty } from './empty.js';
 import { PodFacts, NodeFacts, stateFunctions } from './facts.js';
 import { begin } from './limit.js';
 import { RowSets } from './row_sets.js';
 import { Running, SCHEDULER_NAMES } from './running.js';
+import { scoring } from './scores.js';
 
 /** What every predicate has besides what it `reads`. */
 const ALWAYS = ['row-sets', 'log'];
@@ -44,8 +46,8 @@ class Cluster {
     }
   }
 
-  /** The functions of each interface about some of the nodes. */
-  functions(nodes, sets) {
+  /** The functions of each interface about some of the nodes; `further` are those of the kind of call. */
+  functions(nodes, sets, further = {}) {
     const sources = [
       empty(nodes.length),
       stateFunctions(this.now, this.configMaps),
@@ -53,6 +55,7 @@ class Cluster {
       NodeFacts.functions(nodes, this.pod, sets),
       new Running(this.pod, nodes, this, madePod).functions(sets),
       { 'row-sets': sets.functions() },
+      further,
       this.facts,
     ];
     const all = {};
@@ -81,6 +84,36 @@ class Cluster {
     return { rejected, ...whole };
   }
 
+  /** The scores of the nodes, the lines written, and the interfaces that were read. */
+  scores(scorer, args = {}) {
+    if (!(scorer instanceof Scorer)) throw new TypeError('expected what scorer(…) or nodeScorer(…) has returned');
+    const configured = scorer.configure(JSON.stringify(args));
+    const { value, ...seen } = this._scoreRows(scorer, configured, this.nodes);
+    if (!scorer.reads.some((name) => name.startsWith('cluster-'))) {
+      this.nodes.forEach((node, row) => this._compareScore(scorer, configured, node, row, value));
+    }
+    const names = this.nodes.map(({ name }) => name);
+    return { ...scoring(scorer.normalization, value, names, this.nodes.map(({ infeasible }) => !infeasible)), ...seen };
+  }
+
+  /** The host may score any node again, alone: the raw score must be the same. */
+  _compareScore(scorer, configured, node, row, whole) {
+    const { value: alone } = this._scoreRows(scorer, configured, [node]);
+    const text = ({ tag, val }, at) => (tag === 'by-row' ? String(val[at]) : `${tag} ${val ?? ''}`.trim());
+    if (text(alone, 0) !== text(whole, row)) {
+      throw new Error(
+        `the score of the node ${node.name} depends on the other nodes: ${text(whole, row)}; without them, ${text(alone, 0)}`,
+      );
+    }
+  }
+
+  _scoreRows(scorer, configured, nodes) {
+    const sets = new RowSets(nodes.length, { refused: 'score makes a row set: the host ends the call there' });
+    const candidates = { feasible: () => Uint8Array.from(nodes, ({ infeasible }) => Number(!infeasible)) };
+    const functions = this.functions(nodes, sets, { 'cluster-candidates': candidates });
+    return this._call(scorer.reads, functions, () => scorer.scoreRows(configured, nodes.length));
+  }
+
   /** The host may evaluate any node again, alone: the verdict must be the same. */
   _compare(predicate, configured, node, expected) {
     const [alone] = this._run(predicate, configured, [node]).failures;
@@ -93,12 +126,19 @@ class Cluster {
   }
 
   _run(predicate, configured, nodes) {
+    const sets = new RowSets(nodes.length);
+    const call = () => sets.merge(failuresOf(predicate.run(configured, nodes.length), nodes.length));
+    const { value: failures, ...seen } = this._call(predicate.reads, this.functions(nodes, sets), call);
+    return { failures, ...seen };
+  }
+
+  /** What a call returns, the lines written, and the interfaces that were read. */
+  _call(reads, answers, call) {
     const lines = [];
     const read = new Set();
-    const sets = new RowSets(nodes.length);
-    const available = { ...this.functions(nodes, sets), log: { write: (level, text) => lines.push({ level, text }) } };
+    const available = { ...answers, log: { write: (level, text) => lines.push({ level, text }) } };
     const functions = {};
-    for (const name of [...predicate.reads, ...ALWAYS]) {
+    for (const name of [...reads, ...ALWAYS]) {
       if (!(name in available)) {
         throw new TypeError(`the contract has no interface ${name}`);
       }
@@ -108,9 +148,9 @@ class Cluster {
     const end = begin();
     const leave = enter();
     try {
-      const failures = sets.merge(failuresOf(predicate.run(configured, nodes.length), nodes.length));
+      const value = call();
       for (const name of ALWAYS) read.delete(name);
-      return { failures, lines, read: [...read].sort() };
+      return { value, lines, read: [...read].sort() };
     } finally {
       leave();
       end();

@@ -15,8 +15,13 @@ function fields(what, given, defaults) {
 /** What stands for a text that is no integer, and for a time that is not there. */
 const NO_INTEGER = -(2 ** 63);
 const CONDITIONS = { True: 1, False: 2 };
+/** Millicores and bytes of a container that names none, where pods are scored. */
+const UNNAMED = { cpu: 100, memory: 200 * 2 ** 20 };
 const EFFECTS = { NoSchedule: 'no-schedule', PreferNoSchedule: 'prefer-no-schedule', NoExecute: 'no-execute' };
 const effectName = (effect) => EFFECTS[effect] ?? 'other';
+const byName = ([one], [other]) => (one < other ? -1 : 1);
+/** The name of an image with a tag. */
+const tagged = (image) => (image.lastIndexOf(':') > image.lastIndexOf('/') ? image : `${image}:latest`);
 
 export class PodFacts {
   constructor(given) {
@@ -24,14 +29,24 @@ export class PodFacts {
       namespace: 'default', labels: {}, annotations: {}, nodeName: null, nodeSelector: {}, tolerations: [], requests: {},
       namespaceLabels: null, priority: 0, priorityClass: null, serviceAccount: null, runtimeClass: null, hostNetwork: false,
       images: [], schedulerName: 'default-scheduler', controller: null, hostPorts: [], name: 'pod', terminating: false,
+      nonZeroRequests: null, containerImages: null,
     };
     Object.assign(this, fields('a pod', given, defaults));
+    // Every pod has a container. Its image has this name where `cases.yaml` gives it none.
+    if (this.images.length === 0) this.images = ['image'];
   }
 
   /** The UID of the controller: by default one for each namespace, kind and name; null where the pod has none. */
   controllerUid() {
     if (this.controller === null) return null;
     return this.controller.uid ?? `${this.namespace}/${this.controller.kind}/${this.controller.name}`;
+  }
+
+  /** The amount of a resource that counts where pods are scored: the first container has the requests, as in `cases.yaml`. */
+  nonZeroRequest(resource) {
+    if (this.nonZeroRequests !== null) return this.nonZeroRequests[resource] ?? 0;
+    const unnamed = UNNAMED[resource] ?? 0;
+    return (this.requests[resource] ?? unnamed) + (this.images.length - 1) * unnamed;
   }
 
   tolerates(taint) {
@@ -49,7 +64,7 @@ export class PodFacts {
       'pod-annotations': { annotation: (key) => this.annotations[key] ?? null },
       'pod-placement': {
         nodeName: () => this.nodeName,
-        nodeSelector: () => Object.entries(this.nodeSelector).sort(([a], [b]) => (a < b ? -1 : 1)),
+        nodeSelector: () => Object.entries(this.nodeSelector).sort(byName),
         requiredTerms: () => null,
       },
       'pod-tolerations': {
@@ -64,13 +79,20 @@ export class PodFacts {
       'pod-resources': {
         requests: () => Object.entries(this.requests).map(([resource, amount]) => ({ resource, amount })),
       },
+      'pod-non-zero-requests': {
+        requests: () =>
+          Object.entries({ ...UNNAMED, ...(this.nonZeroRequests ?? this.requests) })
+            .sort(byName)
+            .map(([resource]) => ({ resource, amount: this.nonZeroRequest(resource) })),
+      },
+      'pod-images': { containers: () => this.containerImages ?? this.images.map(tagged) },
       'pod-spec': {
         priority: () => this.priority,
         priorityClass: () => this.priorityClass,
         serviceAccount: () => this.serviceAccount,
         runtimeClass: () => this.runtimeClass,
         hostNetwork: () => this.hostNetwork,
-        images: () => [...new Set(this.images)].sort(),
+        images: () => [...new Set(this.images)].filter((image) => image !== '').sort(),
         schedulerName: () => this.schedulerName,
       },
       'pod-owner': {
@@ -90,7 +112,7 @@ export class NodeFacts {
   constructor(given) {
     const defaults = {
       name: undefined, labels: {}, annotations: {}, unschedulable: false, taints: [], allocatable: {}, requested: {}, pods: null,
-      podLimit: 110, conditions: {}, info: {}, images: [], sums: {},
+      podLimit: 110, conditions: {}, info: {}, images: [], imageSizes: {}, sums: {}, infeasible: false,
       ...Object.fromEntries(Object.keys(MOMENTS).map((name) => [name, NO_INTEGER])),
     };
     Object.assign(this, fields('a node', given, defaults));
@@ -127,6 +149,8 @@ export class NodeFacts {
         column: (type) => Uint8Array.from(nodes, ({ conditions: { [type]: status } }) => (status ? (CONDITIONS[status] ?? 3) : 0)),
       },
       'node-info': texts(nodes.map(({ info }) => info), sets),
+      'cluster-candidates': { feasible: () => new Uint8Array(nodes.length).fill(1) },
+      'cluster-images': { size: (image) => nodes.find(({ images }) => images.includes(image))?.imageSizes[image] ?? 0 },
       'node-images': { present: (image) => Uint8Array.from(nodes, ({ images }) => Number(images.includes(image))) },
     };
     for (const [name, of] of Object.entries(MOMENTS)) {

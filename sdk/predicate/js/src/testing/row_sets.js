@@ -1,8 +1,10 @@
 // Row sets as the host has them: handles of sets, and the first failure of each rejected row.
 
 export class RowSets {
-  constructor(rows) {
+  /** With the text `refused`, no set can be made: that is what is thrown. */
+  constructor(rows, { refused } = {}) {
     this.rows = rows;
+    this.refused = refused;
     this.sets = [];
     this.failures = new Array(rows).fill(undefined);
     this.used = false;
@@ -10,6 +12,7 @@ export class RowSets {
 
   /** The handle of the rows for which `test` holds. */
   of(test) {
+    if (this.refused !== undefined) throw new Error(this.refused);
     this.sets.push(Array.from({ length: this.rows }, (_, row) => Boolean(test(row))));
     return this.sets.length - 1;
   }

@@ -79,6 +79,12 @@ export class Running {
           return sets.of((row) => left[row] >= amount);
         },
       },
+      'node-non-zero-requests': {
+        requested: (resource) =>
+          resource === 'cpu' || resource === 'memory'
+            ? rows.map((row) => row.reduce((sum, of) => sum + of.nonZeroRequest(resource), 0))
+            : rows.map(() => 0),
+      },
       'node-ports': {
         conflicts: () =>
           pod.hostPorts.length === 0
