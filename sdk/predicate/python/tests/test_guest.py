@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from nodesift import Nodes, Pod, by_row, predicate, unresolvable
+from nodesift import NO_SCORE, SKIP, Node, Nodes, Pod, by_row, failed, node_scorer, predicate, unresolvable
 
 LABELS: dict[str, str] = {}
 LINES: list[tuple[str, str]] = []
@@ -48,6 +48,12 @@ def modules() -> dict[str, dict[str, Any]]:
             "Verdict_FitsAll": record("FitsAll"),
             "Verdict_FitsNone": record("FitsNone", "value"),
             "Verdict_ByRow": record("ByRow", "value"),
+        },
+        "wit_world.exports.scorer": {
+            "Normalization": Enum("Normalization", ["NONE", "BY_LARGEST", "BY_LARGEST_REVERSED", "BY_RANGE", "BY_DISTANCE"]),
+            "Scores_Skip": record("Skip"),
+            "Scores_ByRow": record("ByRow", "value"),
+            "Scores_Failed": record("Failed", "value"),
         },
         "wit_world.imports": {},
         "wit_world.imports.pod_labels": {"label": LABELS.get, "namespace": lambda: "default"},
@@ -92,8 +98,15 @@ def example(pod: Pod, nodes: Nodes, args: Args) -> Any:
             nodes.reject(nodes.all(), unresolvable("set"))
 
 
+@node_scorer(name="Test", summary="tests", reads=["pod-labels"], normalization="by-largest-reversed", args=Args)
+def example_of_scores(pod: Pod, node: Node, args: Args) -> Any:
+    given = pod.label(args.key) or ""
+    answers = {"none": NO_SCORE, "skip": SKIP, "failed": failed("odd")}
+    return answers[given] if given in answers else int(given)
+
+
 @pytest.fixture
-def component(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def guest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name, members in modules().items():
         module = ModuleType(name)
         vars(module).update(members)
@@ -104,10 +117,38 @@ def component(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for kept in (LABELS, LINES, REJECTED):
         kept.clear()
     monkeypatch.setattr("nodesift._host._bound", {})
-    guest = importlib.import_module("nodesift.guest")
-    root = __file__.rsplit("/", 1)[0]
-    yield guest.component(example, "1.2.3", ["pod-labels", "row-sets", "log"], root)()
+    yield importlib.import_module("nodesift.guest")
     sys.modules.pop("nodesift.guest")
+
+
+IMPORTS = ["pod-labels", "row-sets", "log"]
+ROOT = __file__.rsplit("/", 1)[0]
+
+
+@pytest.fixture
+def component(guest: Any) -> Any:
+    return guest.component(example, "1.2.3", IMPORTS, ROOT)()
+
+
+def test_a_scorer_has_the_exports_of_both(guest: Any) -> None:
+    both = guest.component(example_of_scores, "1", IMPORTS, ROOT)
+    scores = guest.scoring(example_of_scores, both)()
+    both().configure('{"key": "b"}')
+    assert scores.normalize_by().name == "BY_LARGEST_REVERSED"
+    assert type(both().filter(2)).__name__ == "FitsAll"
+    for given, kind, fields in (
+        ("7", "ByRow", {"value": [7, 7]}),
+        ("none", "ByRow", {"value": [-(2**63)] * 2}),
+        ("skip", "Skip", {}),
+        ("failed", "Failed", {"value": "odd"}),
+    ):
+        LABELS["b"] = given
+        found = scores.score(2)
+        assert (type(found).__name__, vars(found)) == (kind, fields)
+    LABELS["b"] = "x"
+    with pytest.raises(ValueError):
+        scores.score(2)
+    assert LINES[0][1].startswith("ValueError: invalid literal for int() with base 10: 'x', at test_guest.py:")
 
 
 def test_it_describes_itself_takes_arguments_and_filters(component: Any) -> None:

@@ -10,9 +10,10 @@ OWN = files("nodesift").joinpath("predicate.wit").read_text()
 def test_a_world_imports_what_is_read_and_the_interfaces_that_give_no_facts() -> None:
     imports = imports_of(OWN, ["node-labels", "pod-labels"])
     assert imports == ["pod-labels", "node-labels", "row-sets", "log"]
-    world = narrowed(OWN, imports).split("world guest {")[1]
-    assert re.findall("import (.*);", world) == imports
-    assert "export predicate;" in world
+    for exports in (["predicate"], ["predicate", "scorer"]):
+        world = narrowed(OWN, imports, exports).split("world guest {")[1].split("}")[0]
+        assert re.findall("import (.*);", world) == imports
+        assert re.findall("export (.*);", world) == exports
 
 
 def test_an_interface_that_the_contract_does_not_have_is_refused() -> None:

@@ -220,6 +220,11 @@ class Nodes(NodesMoments):
         """Flags: 1 where `status.images` names the image; it lists only the largest. Reads `node-images`."""
         return self._column(("p", image), lambda: facts("node-images", "the images of a node").present(image))
 
+    @property
+    def feasible(self) -> bytes:
+        """Flags: 1 where the pod fits, in a scorer. Its scores hold for one set of nodes alone. Reads `cluster-candidates`."""
+        return self._column("feasible", lambda: facts("cluster-candidates", "nodes.feasible").feasible())
+
 
 def _texts(values: Iterable[str]) -> list[str]:
     if isinstance(values, str):

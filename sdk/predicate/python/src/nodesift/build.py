@@ -1,7 +1,7 @@
-"""Builds a predicate into a component. Start at `main`.
+"""Builds a predicate or a scorer into a component. Start at `main`.
 
 pyproject.toml names the module (`[tool.nodesift] module`, by default `predicate`) and the version. componentize-py puts it into
-CPython, in a world that imports what the predicate `reads` and nothing else.
+CPython, in a world that imports what the predicate `reads` and nothing else, and exports `scorer` where it scores.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 from ._predicate import Predicate
+from ._scorer import Scorer
 from .world import imports_of, narrowed
 
 _HERE = Path(__file__).parent
@@ -56,6 +57,7 @@ def build(project: Path, output: Path) -> tuple[Predicate, str]:
         imports = imports_of(wit, predicate.reads)
     except ValueError as unknown:
         raise BuildError(str(unknown)) from None
+    scores = isinstance(predicate, Scorer)
     with tempfile.TemporaryDirectory(prefix="nodesift-predicate-") as scratch:
         root = Path(scratch, "app")
         for file, place in files:
@@ -69,10 +71,11 @@ def build(project: Path, output: Path) -> tuple[Predicate, str]:
             f"import {module}\n\n"
             f"_ROOT = {module}.__file__.removesuffix({_place(module, files)!r}).rstrip('/')\n"
             f"Predicate = guest.component({module}.{name}, {version!r}, {imports!r}, _ROOT)\n"
-            "_sandbox.close()\n"
+            + (f"Scorer = guest.scoring({module}.{name}, Predicate)\n" if scores else "")
+            + "_sandbox.close()\n"
         )
         world = Path(scratch, "predicate.wit")
-        world.write_text(narrowed(wit, imports))
+        world.write_text(narrowed(wit, imports, ["predicate", "scorer"] if scores else ["predicate"]))
         _componentize(world, [root, sdk], output)
     return predicate, version
 
@@ -106,7 +109,7 @@ def _definition(project: Path, module: str) -> tuple[Predicate, str, list[tuple[
         raise BuildError(f"{source}: {missing}; pyproject.toml names the module: [tool.nodesift] module") from None
     found = [(name, value) for name, value in vars(loaded).items() if isinstance(value, Predicate)]
     if len(found) != 1:
-        raise BuildError(f"{module} must define one predicate, not {len(found)}: use @nodesift.predicate once")
+        raise BuildError(f"{module} must define one predicate or scorer, not {len(found)}: use a decorator of nodesift once")
     name, predicate = found[0]
     files = []
     for other in list(sys.modules.values()):

@@ -6,7 +6,7 @@ Modules of the world exist in a component only, so nothing else imports this mod
 import gc
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ._host import bind, write
 from ._limits import ERROR_LENGTH, PLACES, SOURCE_LENGTH
 from ._predicate import Predicate
 from ._sandbox import NotInSandbox, finish
+from ._scorer import Failed, Scorer, Scores, Skip
 from ._verdict import ByRow, Failure
 from .args import ArgumentError
 
@@ -29,6 +30,7 @@ def component(predicate: Predicate, version: str, imports: Sequence[str], root: 
 
     class Component:
         _args: tuple[Any, ...] = ()
+        _sources = sources
 
         def describe(self) -> Any:
             return contract.Descriptor(predicate.name, version, predicate.summary)
@@ -42,23 +44,42 @@ def component(predicate: Predicate, version: str, imports: Sequence[str], root: 
                 raise Err(_described(raised, sources)) from None
 
         def filter(self, rows: int) -> Any:
-            try:
-                return _verdict(predicate.run(Component._args, rows))
-            except BaseException as raised:
-                finish()
-                if isinstance(raised, SystemExit):
-                    # The runtime would end the process, which says nothing.
-                    raised = NotInSandbox("SystemExit", "exit").with_traceback(raised.__traceback__)
-                write("error", _described(raised, sources))
-                # Ends the call: the runtime has no other answer to an exception.
-                raise raised from None
-            finally:
-                finish()
+            return _called(lambda: _verdict(predicate.run(Component._args, rows)), sources)
 
     # What is here now lives as long as the instance: no collection has to look at it.
     gc.collect()
     gc.freeze()
     return Component
+
+
+def scoring(scorer: Scorer, component: Any) -> type:
+    """The class that a component of a scorer exports as well. `component` is what the function of this name has returned."""
+    module = importlib.import_module("wit_world.exports.scorer")
+
+    class Scoring:
+        def normalize_by(self) -> Any:
+            return module.Normalization[scorer.normalization.upper().replace("-", "_")]
+
+        def score(self, rows: int) -> Any:
+            return _called(lambda: _scores(module, scorer.score_rows(component._args, rows)), component._sources)
+
+    return Scoring
+
+
+def _called(call: Callable[[], Any], sources: dict[str, tuple[str, list[str]]]) -> Any:
+    """What a call returns; where it raises, with a line in the log."""
+    try:
+        return call()
+    except BaseException as raised:
+        finish()
+        if isinstance(raised, SystemExit):
+            # The runtime would end the process, which says nothing.
+            raised = NotInSandbox("SystemExit", "exit").with_traceback(raised.__traceback__)
+        write("error", _described(raised, sources))
+        # Ends the call: the runtime has no other answer to an exception.
+        raise raised from None
+    finally:
+        finish()
 
 
 def _functions(name: str) -> Any:
@@ -96,6 +117,14 @@ def _verdict(verdict: ByRow | Failure | None) -> Any:
         return contract.Verdict_FitsNone(_failure(contract, verdict))
     failures = [_failure(contract, failure) for failure in verdict.failures]
     return contract.Verdict_ByRow(contract.Outcome(verdict.codes, failures))
+
+
+def _scores(module: ModuleType, scores: Scores) -> Any:
+    if isinstance(scores, Skip):
+        return module.Scores_Skip()
+    if isinstance(scores, Failed):
+        return module.Scores_Failed(scores.reason)
+    return module.Scores_ByRow(scores)
 
 
 def _sources(root: str) -> dict[str, tuple[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""The world of a predicate: the contract, with the imports that the predicate reads and nothing else."""
+"""The world of a module: the contract, with the imports that the module reads and nothing else, and with what it exports."""
 
 import re
 from collections.abc import Iterable
@@ -19,9 +19,10 @@ def imports_of(wit: str, reads: Iterable[str]) -> list[str]:
     return [name for name in known if name in wanted or name in _ALWAYS]
 
 
-def narrowed(wit: str, imports: Iterable[str]) -> str:
-    """The contract with a world that has these imports."""
-    lines = ["world guest {", *(f"    import {name};" for name in imports), "    export predicate;", "}"]
+def narrowed(wit: str, imports: Iterable[str], exports: Iterable[str]) -> str:
+    """The contract with a world that has these imports and exports."""
+    names = [*(f"    import {name};" for name in imports), *(f"    export {name};" for name in exports)]
+    lines = ["world guest {", *names, "}"]
     return wit.replace(_world(wit), "\n".join(lines))
 
 

@@ -1,17 +1,18 @@
-"""Tests of a predicate with plain pods and nodes, without wasm and without a sidecar. Start at `Cluster`.
+"""Tests of a predicate or a scorer with plain pods and nodes, without wasm and without a sidecar. Start at `Cluster`.
 
 The same code of this package runs as in a component, in a world that lacks what a component lacks; only the functions of the
 host are those of this package.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 from .._host import bind
 from .._predicate import Predicate
+from .._scorer import Scorer, Scores
 from .._verdict import ByRow, Failure
 from .empty import empty
 from .facts import Node, Pod, node_functions, state_functions
@@ -19,9 +20,12 @@ from .limit import limited
 from .row_sets import RowSets
 from .running import SCHEDULER_NAMES, Running
 from .sandbox import sandbox
+from .scores import Scoring, scoring
 
 _ALWAYS = ("row-sets", "log")
 """What every predicate has besides what it reads."""
+
+_NONE: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -72,10 +76,7 @@ class Cluster:
         if not isinstance(predicate, Predicate):
             raise TypeError(f"expected what @predicate or @node_predicate has made, not {predicate!r}")
         configured = predicate.configure(json.dumps(args or {}))
-        names = {node.name for node in self.nodes}
-        for pod in self.pods:
-            if pod.node_name not in names:
-                raise ValueError(f"the pod {pod.name} of the cluster has the node_name {pod.node_name!r}: there is no such node")
+        self._check_pods()
         done = self._run(predicate, configured, self.nodes)
         if not any(name.startswith("cluster-") for name in predicate.reads):
             for node, failure in zip(self.nodes, done.failures, strict=True):
@@ -87,13 +88,46 @@ class Cluster:
                 )
         return done
 
-    def functions(self, nodes: Sequence[Node], sets: RowSets) -> dict[str, list[Any]]:
-        """The functions of each interface about some of the nodes: objects, of which the first that has a function answers."""
+    def scores(self, scorer: Scorer, args: Mapping[str, Any] | None = None) -> Scoring:
+        """The scores of the nodes.
+
+        Raises where the arguments are refused, where the scorer reads an interface that it does not list, where the score of a node
+        depends on the other nodes, and where a score is not from 0 to 100 once it is normalized.
+        """
+        if not isinstance(scorer, Scorer):
+            raise TypeError(f"expected what @scorer or @node_scorer has made, not {scorer!r}")
+        configured = scorer.configure(json.dumps(args or {}))
+        self._check_pods()
+        scores, lines, read = self._score(scorer, configured, self.nodes)
+        if not any(name.startswith("cluster-") for name in scorer.reads):
+            for row, node in enumerate(self.nodes):
+                # The host may score any node again, alone: the raw score must be the same.
+                alone, whole = _text(self._score(scorer, configured, [node])[0], 0), _text(scores, row)
+                assert alone == whole, (
+                    f"the score of the node {node.name} depends on the other nodes: {whole}; without them, {alone}"
+                )
+        names = [node.name for node in self.nodes]
+        found = scoring(scorer.normalization, scores, names, [not node.infeasible for node in self.nodes])
+        found.lines, found.read = lines, read
+        return found
+
+    def _check_pods(self) -> None:
+        names = {node.name for node in self.nodes}
+        for pod in self.pods:
+            if pod.node_name not in names:
+                raise ValueError(f"the pod {pod.name} of the cluster has the node_name {pod.node_name!r}: there is no such node")
+
+    def functions(self, nodes: Sequence[Node], sets: RowSets, further: Mapping[str, Any] = _NONE) -> dict[str, list[Any]]:
+        """The functions of each interface about some of the nodes: objects, of which the first that has a function answers.
+
+        `further` are those of the kind of call.
+        """
         running = Running(
             self.pod, nodes, self.pods, self.namespaces, self.scheduler_names, self.device_class_resources
         )
         sources = (
             self.facts,
+            further,
             running.functions(sets),
             node_functions(nodes, self.pod, sets),
             self.pod.functions(),
@@ -105,25 +139,46 @@ class Cluster:
         return {name: [source[name] for source in sources if name in source] for name in names}
 
     def _run(self, predicate: Predicate, args: tuple[Any, ...], nodes: Sequence[Node]) -> Evaluation:
-        lines: list[tuple[str, str]] = []
-        read: set[str] = set()
         sets = RowSets(len(nodes))
-        functions = self.functions(nodes, sets)
-        functions["log"] = [SimpleNamespace(write=lambda level, text: lines.append((level, text)))]
-        for name in predicate.reads:
-            if name not in functions:
-                raise TypeError(f"the contract has no interface {name}")
-        before = bind({name: _Noted(name, functions[name], read) for name in (*predicate.reads, *_ALWAYS)})
-        try:
-            with limited(), sandbox():
-                verdict = predicate.run(args, len(nodes))
-            failures = sets.merged(_failures(verdict, len(nodes)))
-        finally:
-            bind(before)
+        verdict, lines, read = self._call(
+            predicate.reads, self.functions(nodes, sets), lambda: predicate.run(args, len(nodes))
+        )
+        failures = sets.merged(_failures(verdict, len(nodes)))
         rejected = [
             f"{node.name}: {'; '.join(failure.reasons)}" for node, failure in zip(nodes, failures, strict=True) if failure
         ]
-        return Evaluation(rejected, failures, lines, sorted(read.difference(_ALWAYS)))
+        return Evaluation(rejected, failures, lines, read)
+
+    def _score(
+        self, scorer: Scorer, args: tuple[Any, ...], nodes: Sequence[Node]
+    ) -> tuple[Scores, list[tuple[str, str]], list[str]]:
+        feasible = bytes(not node.infeasible for node in nodes)
+        further = {"cluster-candidates": SimpleNamespace(feasible=lambda: feasible)}
+        sets = RowSets(len(nodes), refused="score makes a row set: the host ends the call there")
+        return self._call(scorer.reads, self.functions(nodes, sets, further), lambda: scorer.score_rows(args, len(nodes)))
+
+    def _call(
+        self, reads: Sequence[str], functions: dict[str, list[Any]], call: Callable[[], Any]
+    ) -> tuple[Any, list[tuple[str, str]], list[str]]:
+        """What a call returns, the lines written, and the interfaces that were read."""
+        lines: list[tuple[str, str]] = []
+        read: set[str] = set()
+        functions["log"] = [SimpleNamespace(write=lambda level, text: lines.append((level, text)))]
+        for name in reads:
+            if name not in functions:
+                raise TypeError(f"the contract has no interface {name}")
+        before = bind({name: _Noted(name, functions[name], read) for name in (*reads, *_ALWAYS)})
+        try:
+            with limited(), sandbox():
+                value = call()
+        finally:
+            bind(before)
+        return value, lines, sorted(read.difference(_ALWAYS))
+
+
+def _text(scores: Scores, row: int) -> str:
+    """What a call says of a row."""
+    return str(scores[row]) if isinstance(scores, list) else repr(scores)
 
 
 class _Noted:

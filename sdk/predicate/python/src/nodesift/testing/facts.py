@@ -16,11 +16,18 @@ from .row_sets import RowSets
 _NO_INTEGER = -(2**63)
 _INTEGER = re.compile(r"[+-]?\d+")
 _CONDITIONS = {"": 0, "True": 1, "False": 2}
+_UNNAMED = {"cpu": 100, "memory": 200 * 2**20}
+"""Millicores and bytes of a container that names none, where pods are scored."""
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 
 
 def _effect(text: str) -> Any:
     return SimpleNamespace(name=_EFFECTS.get(text, "OTHER"))
+
+
+def _tagged(image: str) -> str:
+    """The name of an image with a tag."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
 @dataclass
@@ -50,6 +57,24 @@ class Pod:
     name: str = "pod"
     terminating: bool = False
     """Whether it has a deletion timestamp."""
+    non_zero_requests: Mapping[str, int] | None = None
+    """What counts of it where pods are scored.
+
+    By default that of a pod whose first container has the requests, one for each image.
+    """
+    container_images: Sequence[str] | None = None
+    """The images of its containers as scores compare them: with a tag. By default `images`."""
+
+    def __post_init__(self) -> None:
+        # Every pod has a container. Its image has this name where `cases.yaml` gives it none.
+        self.images = self.images or ("image",)
+
+    def non_zero_request(self, resource: str) -> int:
+        """The amount of a resource that counts where pods are scored: the first container has the requests, as in `cases.yaml`."""
+        if self.non_zero_requests is not None:
+            return self.non_zero_requests.get(resource, 0)
+        unnamed = _UNNAMED.get(resource, 0)
+        return self.requests.get(resource, unnamed) + (len(self.images) - 1) * unnamed
 
     @property
     def uid_of_controller(self) -> str | None:
@@ -79,6 +104,11 @@ class Pod:
             for given in self.tolerations
         ]
         requests = [SimpleNamespace(resource=name, amount=amount) for name, amount in self.requests.items()]
+        given = self.requests if self.non_zero_requests is None else self.non_zero_requests
+        non_zero = [
+            SimpleNamespace(resource=name, amount=self.non_zero_request(name)) for name in sorted({*_UNNAMED, *given})
+        ]
+        images = list(map(_tagged, self.images) if self.container_images is None else self.container_images)
         return {
             "pod-labels": SimpleNamespace(namespace=lambda: self.namespace, label=self.labels.get),
             "pod-annotations": SimpleNamespace(annotation=self.annotations.get),
@@ -89,13 +119,15 @@ class Pod:
             ),
             "pod-tolerations": SimpleNamespace(tolerations=lambda: tolerations),
             "pod-resources": SimpleNamespace(requests=lambda: requests),
+            "pod-non-zero-requests": SimpleNamespace(requests=lambda: non_zero),
+            "pod-images": SimpleNamespace(containers=lambda: images),
             "pod-spec": SimpleNamespace(
                 priority=lambda: self.priority,
                 priority_class=lambda: self.priority_class,
                 service_account=lambda: self.service_account,
                 runtime_class=lambda: self.runtime_class,
                 host_network=lambda: self.host_network,
-                images=lambda: sorted(set(self.images)),
+                images=lambda: sorted({image for image in self.images if image}),
                 scheduler_name=lambda: self.scheduler_name,
             ),
             "pod-owner": SimpleNamespace(
@@ -122,6 +154,10 @@ class Node(Moments):
     conditions: Mapping[str, str] = field(default_factory=dict)
     info: Mapping[str, str] = field(default_factory=dict)
     images: Sequence[str] = ()
+    image_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Sizes of some of these images in bytes; 0 by default."""
+    infeasible: bool = False
+    """Whether a predicate of the policy rejects the pod on it, where nodes are scored."""
     sums: Mapping[str, int] = field(default_factory=dict)
     """What accounting components say of it and of the pods on it, by the name of the sum."""
 
@@ -155,6 +191,10 @@ def node_functions(nodes: Sequence[Node], pod: Pod, sets: RowSets) -> dict[str, 
             column=lambda type: bytes(_CONDITIONS.get(node.conditions.get(type, ""), 3) for node in nodes)
         ),
         "node-info": _texts([node.info for node in nodes], sets),
+        "cluster-candidates": SimpleNamespace(feasible=lambda: b"\x01" * len(nodes)),
+        "cluster-images": SimpleNamespace(
+            size=lambda image: next((node.image_sizes.get(image, 0) for node in nodes if image in node.images), 0)
+        ),
         "node-images": SimpleNamespace(present=lambda image: bytes(image in node.images for node in nodes)),
     }
     for interface, moment in MOMENTS:

@@ -8,7 +8,9 @@ from .._verdict import Failure
 class RowSets:
     """The functions of the interface `row-sets`."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, refused: str | None = None) -> None:
+        """With the text `refused`, no set can be made: that is what is raised."""
+        self._refused = refused
         self._rows = range(rows)
         self._sets: list[frozenset[int]] = []
         self._failures: list[Failure | None] = [None] * rows
@@ -22,6 +24,8 @@ class RowSets:
         return self.of(lambda row: flags[row])
 
     def _add(self, rows: frozenset[int]) -> int:
+        if self._refused is not None:
+            raise RuntimeError(self._refused)
         self._sets.append(rows)
         return len(self._sets) - 1
 

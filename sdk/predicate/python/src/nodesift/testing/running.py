@@ -89,6 +89,11 @@ class Running:
                 device_class_serves=lambda resource: resource in self._device_class_resources,
                 rows_with_free=lambda resource, amount: sets.where([left >= amount for left in free(resource)]),
             ),
+            "node-non-zero-requests": SimpleNamespace(
+                requested=lambda resource: [
+                    sum(pod.non_zero_request(resource) for pod in row) if resource in ("cpu", "memory") else 0 for row in rows
+                ]
+            ),
             "node-ports": SimpleNamespace(
                 conflicts=lambda: (
                     bytes(any(ports.intersection(pod.host_ports) for pod in row) for row in rows) if ports else None
