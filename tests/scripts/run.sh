@@ -132,6 +132,8 @@ wheel=$(echo "$scratch"/nodesift_predicate-*.whl)
 "$venv/bin/pip" install "${quiet_pip[@]}" "$wheel[build]" pytest
 pytest() { (cd "$1" && PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q -p no:cacheprovider); }
 pytest "$scratch/sdk-python"
+say 'Python: unit tests answer every function as those of JavaScript, and so as the host'
+pytest "$scratch/facts"
 "$nodesift_dev" module new --lang python --sdk "$wheel" "$scratch/team-isolation-python" >/dev/null
 sed -i 's/TeamIsolationPython/TeamIsolation/' "$scratch/team-isolation-python/predicate.py"
 for example in team_isolation_python data_locality; do cp -r "predicates/examples/$example" "$scratch/$example"; done

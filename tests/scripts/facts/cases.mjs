@@ -5,6 +5,15 @@ import { cluster } from '@nodesift/predicate/testing';
 
 import facts, { REASONS } from './predicate.js';
 
+/** Interfaces that give no facts, and those whose answers other tests compare. */
+const NOT_ASKED = ['row-sets', 'log', 'node-labels', 'node-annotations', 'node-info'];
+
+const contract = readFileSync('node_modules/@nodesift/predicate/wit/predicate.wit', 'utf8');
+const [world] = /^world guest \{\n[^]*?^\}/m.exec(contract);
+const missing = [...world.matchAll(/^ {4}import ([a-z-]+);/gm)].map(([, name]) => name)
+  .filter((name) => !facts.reads.includes(name) && !NOT_ASKED.includes(name));
+if (missing.length > 0) throw new Error(`no function is asked of ${missing.join(', ')}: add them to predicate.js`);
+
 const given = JSON.parse(readFileSync('cluster.json', 'utf8'));
 const units = (amounts) =>
   amounts && Object.fromEntries(Object.entries(amounts).map(([resource, amount]) => [resource, resource === 'cpu' ? `${amount}m` : amount]));
@@ -17,12 +26,12 @@ const short = ({ requests, requested, allocatable, ...fields }) => ({
 const of = cluster(given);
 const cases = [];
 let count = 0;
-for (let from = 0; ; from += REASONS) {
-  const [failure] = of.evaluate(facts, { from }).failures;
+for (let first = 0; ; first += REASONS) {
+  const [failure] = of.evaluate(facts, { first }).failures;
   if (failure === undefined) break;
   count += failure.reasons.length;
   const rejects = Object.fromEntries(given.nodes.map(({ name }) => [name, failure.reasons]));
-  cases.push({ name: `answers from ${from}`, args: { from }, pod: short(given.pod), rejects });
+  cases.push({ name: `answers from ${first}`, args: { first }, pod: short(given.pod), rejects });
 }
 const objects = Object.entries(given.configMaps).map(([key, data]) => {
   const [namespace, name] = key.split('/');

@@ -12,11 +12,14 @@ const requirement = (operator, ...values) => ({ key: 'app', operator, values, op
 const CALLS = {
   'pod-labels': [['namespace'], ['label', 'app'], ['label', 'none']],
   'pod-annotations': [['annotation', 'a']],
-  'pod-placement': [['nodeName'], ['nodeSelector'], ['requiredTerms']],
+  'pod-placement': [['nodeName'], ['nodeSelector'], ['requiredTerms'], ['preferredTerms']],
   'pod-tolerations': [['tolerations']],
   'pod-resources': [['requests']],
+  'pod-non-zero-requests': [['requests']],
+  'pod-images': [['containers'], ['volumes']],
   'pod-spread': [['constraints'], ['defaultSelector']],
   'pod-affinity': [['affinity'], ['antiAffinity'], ['invalidPreferred']],
+  'pod-preferred-affinity': [['affinity'], ['antiAffinity']],
   'pod-features': [['required']],
   'pod-volumes': [['volumes']],
   'namespace-labels': [['label', 'app']],
@@ -27,6 +30,7 @@ const CALLS = {
   'node-taints': [['unschedulable']],
   'node-resources': [['allocatable', 'cpu'], ['requested', 'cpu'], ['foreign', 'cpu'], ['free', 'cpu'], ['pods'], ['foreignPods'], ['podLimit'], ['podRoom'], ['deviceClassServes', 'example.com/gpu']],
   'node-sums': [['column', 'watts']],
+  'node-non-zero-requests': [['requested', 'cpu'], ['requested', 'memory'], ['requested', 'example.com/gpu']],
   'node-ports': [['conflicts']],
   'node-features': [['column']],
   'node-conditions': [['column', 'Ready']],
@@ -39,10 +43,13 @@ const CALLS = {
     ['matching', selector(['default'], null, requirement('does-not-exist')), false], ['requested', selector([], []), 'cpu', true], ['matchesThisPod', selector(['default'], null, requirement('exists'))],
   ],
   'cluster-controllers': [['sameController', true]],
+  'cluster-candidates': [['feasible']],
   'cluster-affinity': [['topologyKeys'], ['antiAffinityTerms', 'zone']],
+  'cluster-preferences': [['topologyKeys'], ['preferredTerms', 'zone'], ['weights', 'zone'], ['requiredTerms', 'zone']],
   'cluster-volume-use': [['diskUsers', 'rbd', 'x'], ['claimUsers', 'x']],
   'cluster-attachments': [['wanted', true], ['registered'], ['limited'], ['limit', 'd'], ['used', 'd'], ['rowsWith', { driver: 'd', handle: 'h' }], ['uncounted']],
   'cluster-storage': [['claimNamed', 'x'], ['volumeNamed', 'x'], ['volumesFor', 'x'], ['exactSizesFor', 'x'], ['classNamed', 'x'], ['defaultClass'], ['driverReportsCapacity', 'x'], ['capacities', 'x'], ['migrated', 'x']],
+  'cluster-images': [['size', 'app:v1'], ['size', 'none']],
   time: [['passed', 5], ['passed', 500]],
   'config-maps': [['entry', 'a/b', 'c']],
 };
@@ -58,15 +65,15 @@ export default predicate({
   summary: 'rejects every node with what functions of the contract answer',
   reads: Object.keys(CALLS),
   // The first answer that is given.
-  args: { from: args.integer({ min: 0 }) },
-  filter(pod, nodes, { from }) {
+  args: { first: args.integer({ min: 0 }) },
+  filter(pod, nodes, { first }) {
     const answers = Object.entries(CALLS).flatMap(([name, calls]) =>
       calls.map(([call, ...given]) => {
         const about = given.map((value) => JSON.stringify(value)).join(', ');
         return `${name}.${call}(${about}) ${JSON.stringify(facts(name)[call](...given), plain)}`;
       }),
     );
-    const shown = answers.slice(from, from + REASONS);
+    const shown = answers.slice(first, first + REASONS);
     return shown.length === 0 ? undefined : unschedulable(...shown);
   },
 });

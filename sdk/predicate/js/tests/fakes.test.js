@@ -102,6 +102,36 @@ test('pods are counted by selectors and controllers', () => {
   assert.deepEqual(asked({}, 'cluster-controllers', ['sameController', false]), [null]);
 });
 
+test('what scores read is made of requests, images and pods', () => {
+  const MIB = 2 ** 20;
+  const pod = { requests: { cpu: 250, 'example.com/gpu': 1 }, images: ['b', 'a:1', 'r:5000/c', 'd@sha256:0'] };
+  const of = {
+    pod,
+    nodes: [
+      { name: 'a', requested: { cpu: 0 }, pods: 2, images: ['b'] },
+      { name: 'b', images: ['b', 'a:1'], imageSizes: { b: 7, 'a:1': 9 } },
+      { name: 'c' },
+    ],
+    pods: [{ nodeName: 'b', requests: { memory: 5 } }, { nodeName: 'b', nonZeroRequests: { cpu: 3 } }],
+  };
+  const requests = (given) =>
+    asked(given, 'pod-non-zero-requests', ['requests'])[0].map(({ resource, amount }) => [resource, amount]);
+  assert.deepEqual(requests(of), [['cpu', 550], ['example.com/gpu', 1], ['memory', 800 * MIB]]);
+  assert.deepEqual(requests({}), [['cpu', 100], ['memory', 200 * MIB]]);
+  assert.deepEqual(requests({ pod: { requests: { cpu: 0, memory: undefined } } }), [['cpu', 0], ['memory', 200 * MIB]]);
+  assert.deepEqual(requests({ pod: { nonZeroRequests: { cpu: 1, memory: 2 }, images: ['a', 'b'] } }), [['cpu', 1], ['memory', 2]]);
+  assert.deepEqual(
+    asked(of, 'node-non-zero-requests', ['requested', 'cpu'], ['requested', 'memory'], ['requested', 'example.com/gpu']),
+    [[100, 103, 0], [400 * MIB, 5, 0], [0, 0, 0]],
+  );
+  assert.deepEqual(asked(of, 'pod-images', ['containers'], ['volumes']), [['b:latest', 'a:1', 'r:5000/c:latest', 'd@sha256:0'], []]);
+  assert.deepEqual(asked({ pod: { containerImages: ['x:2'] } }, 'pod-images', ['containers']), [['x:2']]);
+  assert.deepEqual(asked({}, 'pod-images', ['containers']), [['image:latest']]);
+  // The size is that of the first node that has the image.
+  assert.deepEqual(asked(of, 'cluster-images', ['size', 'b'], ['size', 'a:1'], ['size', 'x']), [0, 9, 0]);
+  assert.deepEqual(asked(of, 'cluster-candidates', ['feasible']), [Uint8Array.of(1, 1, 1)]);
+});
+
 test('what the host refuses is refused', () => {
   const unknown = selector({ namespaces: ['default'], requirements: [requirement('unknown')] });
   assert.throws(() => asked(running, 'cluster-pods', ['matching', unknown, true]), /the operator unknown/);

@@ -120,6 +120,39 @@ def test_pods_are_counted_by_selectors_and_controllers() -> None:
     assert asked(Cluster(), "cluster-controllers", ("same_controller", False)) == [None]
 
 
+def test_what_scores_read_is_made_of_requests_images_and_pods() -> None:
+    mib = 2**20
+    pod = Pod(requests={"cpu": 250, "example.com/gpu": 1}, images=["b", "a:1", "r:5000/c", "d@sha256:0"])
+    cluster = Cluster(
+        pod,
+        [
+            Node("a", requested={"cpu": 0}, pods=2, images=["b"]),
+            Node("b", images=["b", "a:1"], image_sizes={"b": 7, "a:1": 9}),
+            Node("c"),
+        ],
+        pods=[Pod(node_name="b", requests={"memory": 5}), Pod(node_name="b", non_zero_requests={"cpu": 3})],
+    )
+
+    def requests(given: Cluster) -> dict[str, int]:
+        return {one.resource: one.amount for one in asked(given, "pod-non-zero-requests", ("requests",))[0]}
+
+    assert list(requests(cluster).items()) == [("cpu", 550), ("example.com/gpu", 1), ("memory", 800 * mib)]
+    assert requests(Cluster()) == {"cpu": 100, "memory": 200 * mib}
+    assert requests(Cluster(Pod(requests={"cpu": 0}))) == {"cpu": 0, "memory": 200 * mib}
+    given = Pod(non_zero_requests={"cpu": 1, "memory": 2}, images=["a", "b"])
+    assert requests(Cluster(given)) == {"cpu": 1, "memory": 2}
+    assert asked(
+        cluster, "node-non-zero-requests", ("requested", "cpu"), ("requested", "memory"), ("requested", "example.com/gpu")
+    ) == [[100, 103, 0], [400 * mib, 5, 0], [0, 0, 0]]
+    images = ["b:latest", "a:1", "r:5000/c:latest", "d@sha256:0"]
+    assert asked(cluster, "pod-images", ("containers",), ("volumes",)) == [images, []]
+    assert asked(Cluster(Pod(container_images=["x:2"])), "pod-images", ("containers",)) == [["x:2"]]
+    assert asked(Cluster(), "pod-images", ("containers",)) == [["image:latest"]]
+    # The size is that of the first node that has the image.
+    assert asked(cluster, "cluster-images", ("size", "b"), ("size", "a:1"), ("size", "x")) == [0, 9, 0]
+    assert asked(cluster, "cluster-candidates", ("feasible",)) == [b"\1\1\1"]
+
+
 def test_what_the_host_refuses_is_refused() -> None:
     with pytest.raises(ValueError, match="operator unknown"):
         asked(RUNNING, "cluster-pods", ("matching", selector(requirement("unknown"), namespaces=("default",)), True))

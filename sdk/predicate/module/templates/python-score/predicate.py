@@ -1,7 +1,7 @@
 """{{type}}: has pods of a team prefer its nodes.
 
 A pod with the label `example.com/team` prefers nodes that have the same label with the same value. About a pod without the label nothing
-is said.
+is said. No node is rejected.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class Args:
 
 @node_scorer(
     name="{{type}}",
-    summary="prefers nodes of the pod's team",
+    summary="prefers nodes that belong to the pod's team",
     # What it reads, and all that it can read: a policy allows no more than this.
     reads=["pod-labels", "node-labels"],
     args=Args,
-    # Scores are from 0 to 100 as they are. Others make such scores of counts and costs.
+    # Scores are from 0 to 100 as they are. Of counts and costs, another normalization makes such scores.
     normalization="none",
 )
 def {{ident}}(pod: Pod, node: Node, args: Args) -> int | Skip:
