@@ -56,6 +56,8 @@ impl<'c> ClusterOf<'c> {
             pod_preferences: true,
             node_info: true,
             node_images: true,
+            pod_images: true,
+            non_zero_requests: true,
             ..Selection::annotations(&settings.annotation_keys)
         };
         let compiler = Compiler::new(&case.policy.scheduler_names).selecting(&selection);
@@ -115,9 +117,9 @@ impl<'c> ClusterOf<'c> {
     fn document(&self, case: &Case) -> Value {
         let node = |node: &Arc<NodeFacts>| node_document(node, case.sums.get(&*node.name));
         json!({
-            "pod": self.pod.as_ref().map(|pod| pod_document(pod, pod.requests())),
+            "pod": self.pod.as_ref().map(|pod| pod_document(pod, pod.requests(), amounts(&pod.facts.non_zero_requests))),
             "nodes": self.nodes.iter().map(node).collect::<Vec<Value>>(),
-            "pods": self.pods.iter().map(|pod| pod_document(pod, pod.usage())).collect::<Vec<Value>>(),
+            "pods": self.pods.iter().map(|pod| pod_document(pod, pod.usage(), non_zero_usage(pod))).collect::<Vec<Value>>(),
             "namespaces": self.namespaces,
             "configMaps": self.config_maps,
             "deviceClassResources": self.device_class_resources,
@@ -132,11 +134,12 @@ fn lacking_of_pod(pod: &PodRecord) -> Option<&'static str> {
     let facts = &pod.facts;
     let is_plain = |port: &HostPort| &*port.ip == HostPort::ANY_IP && &*port.protocol == "TCP";
     [
-        (facts.required_affinity.is_some(), "a node affinity"),
+        (facts.required_affinity.is_some() || facts.preferred_affinity.is_some(), "a node affinity"),
         (!facts.affinity.is_empty() || !facts.anti_affinity.is_empty(), "a pod affinity"),
         (facts.invalid_preferred.is_some() || facts.preferences.is_some(), "a pod affinity"),
         (!facts.spread.is_empty(), "a topology spread constraint"),
         (!facts.volumes.is_empty(), "volumes"),
+        (facts.images.as_ref().is_some_and(|images| !images.volumes.is_empty()), "volumes of images"),
         (!facts.resource_claims.is_empty(), "resource claims"),
         (!facts.required_features.is_empty(), "features that a pod needs"),
         (!facts.host_ports.iter().all(is_plain), "a host port with an address or a protocol"),
@@ -153,8 +156,15 @@ fn lacking_of_node(node: &NodeFacts) -> Option<&'static str> {
     (node.pod_limit == 0).then_some("a node that runs no pods")
 }
 
-fn pod_document(pod: &PodRecord, requests: &Amounts) -> Value {
+/// What the pod counts for on its node where pods are scored.
+fn non_zero_usage(pod: &PodRecord) -> Value {
+    let counted = pod.facts.non_zero_usage.as_ref().map(|usage| usage.counted).unwrap_or_default();
+    json!({"cpu": counted.cpu, "memory": counted.memory})
+}
+
+fn pod_document(pod: &PodRecord, requests: &Amounts, non_zero: Value) -> Value {
     let facts = &pod.facts;
+    let containers = facts.images.iter().flat_map(|images| images.containers.iter());
     let spec = facts.spec.as_deref().cloned().unwrap_or_default();
     let SpecFacts { priority, priority_class, service_account, runtime_class, host_network, images } = spec;
     let mut document = json!({
@@ -165,9 +175,11 @@ fn pod_document(pod: &PodRecord, requests: &Amounts) -> Value {
         "nodeSelector": texts(&facts.node_selector),
         "tolerations": facts.tolerations.iter().map(toleration_document).collect::<Vec<Value>>(),
         "requests": amounts(requests),
+        "nonZeroRequests": non_zero,
         "priority": priority,
         "hostNetwork": host_network,
         "images": images.iter().map(|image| &**image).collect::<Vec<&str>>(),
+        "containerImages": containers.map(|image| &**image).collect::<Vec<&str>>(),
         "schedulerName": &*facts.scheduler_name,
         "hostPorts": facts.host_ports.iter().map(|port| port.port).collect::<Vec<i32>>(),
         "terminating": pod.terminating,
@@ -193,6 +205,8 @@ fn pod_document(pod: &PodRecord, requests: &Amounts) -> Value {
 }
 
 fn node_document(node: &NodeFacts, sums: Option<&BTreeMap<String, i64>>) -> Value {
+    let size = |size: &str| size.parse::<i64>().ok().filter(|size| *size != 0);
+    let sizes = node.images.iter().filter_map(|(name, text)| Some((name.as_ref().to_owned(), size(text)?)));
     let mut document = json!({
         "name": &*node.name,
         "labels": texts(&node.labels),
@@ -204,6 +218,7 @@ fn node_document(node: &NodeFacts, sums: Option<&BTreeMap<String, i64>>) -> Valu
         "conditions": conditions(&node.conditions),
         "info": texts(&node.info),
         "images": node.images.iter().map(|(name, _)| &**name).collect::<Vec<&str>>(),
+        "imageSizes": sizes.collect::<BTreeMap<String, i64>>(),
         "sums": sums.cloned().unwrap_or_default(),
     });
     let created = node.moments.get(Moment::Created);
