@@ -100,8 +100,9 @@ export declare function byRow(codes: Uint16Array | readonly number[], failures: 
  * How the host makes scores from 0 to 100 of raw scores, over the nodes on which the pod fits. A score outside of 0 to 100 after this is
  * a fault of the scorer.
  *
- * `none`: raw scores are scores already. `by-largest`: 100 × raw / the largest. `by-largest-reversed`: 100 minus that. `by-range`: 0 for the
- * smallest raw score, 100 for the largest, and what is between in proportion. `by-distance`: 100 × (smallest + largest - raw) / largest.
+ * `none`: raw scores are scores already. `by-largest`: 100 × raw / the largest. `by-largest-reversed`: 100 minus that. `by-range`: 0
+ * for the smallest raw score, 100 for the largest, and what is between in proportion. `by-distance`: 100 × (smallest + largest -
+ * raw) / largest.
  */
 export type Normalization = 'none' | 'by-largest' | 'by-largest-reversed' | 'by-range' | 'by-distance';
 

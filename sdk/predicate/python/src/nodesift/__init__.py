@@ -1,7 +1,7 @@
-"""Predicates for nodesift in Python: which nodes can run a pod, and why the others cannot. Scorers: how good each node is on which it fits.
+"""Predicates for nodesift in Python: which nodes can run a pod, and why the others cannot.
 
-Start at `node_predicate` or `node_scorer`, or at `predicate` or `scorer` where speed matters. `nodesift.testing` tests a predicate with plain pods and
-nodes; `python -m nodesift build` makes a component of it.
+Scorers: how good each node is on which the pod fits. Start at `node_predicate` or `node_scorer`, or at `predicate` or `scorer` where
+speed matters. `nodesift.testing` tests them with plain pods and nodes; `python -m nodesift build` makes a component of one.
 """
 
 from . import log

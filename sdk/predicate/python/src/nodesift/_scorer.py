@@ -11,9 +11,9 @@ from ._verdict import Failure
 Normalization = Literal["none", "by-largest", "by-largest-reversed", "by-range", "by-distance"]
 """How the host makes scores from 0 to 100 of raw scores, over the nodes on which the pod fits.
 
-A score outside of 0 to 100 after this is a fault of the scorer. `none`: raw scores are scores already. `by-largest`: 100 × raw / the largest.
-`by-largest-reversed`: 100 minus that. `by-range`: 0 for the smallest raw score, 100 for the largest, and what is between in proportion.
-`by-distance`: 100 × (smallest + largest - raw) / largest.
+A score outside of 0 to 100 after this is a fault of the scorer. `none`: raw scores are scores already. `by-largest`: 100 × raw /
+the largest. `by-largest-reversed`: 100 minus that. `by-range`: 0 for the smallest raw score, 100 for the largest, and what is
+between in proportion. `by-distance`: 100 × (smallest + largest - raw) / largest.
 """
 
 NO_SCORE = -(2**63)
@@ -141,9 +141,9 @@ def scorer(
 ) -> Callable[[Callable[..., Sequence[int] | Skip | Failed]], Scorer]:
     """Makes a scorer of a function of the pod and all nodes of a call: `score(pod, nodes, args)`.
 
-    The function returns an integer for each row, the higher the better unless the normalization says otherwise, of which some can be
-    `NO_SCORE`; or `SKIP`; or `failed(…)`. It makes no row sets. `filter` is the function of a predicate; without it no node is rejected.
-    The other parameters are those of `predicate`.
+    The function returns an integer for each row, the higher the better unless the normalization says otherwise, of which some can
+    be `NO_SCORE`; or `SKIP`; or `failed(…)`. It makes no row sets. `filter` is the function of a predicate; without it no node is
+    rejected. The other parameters are those of `predicate`.
     """
     return lambda score: Scorer(False, score, normalization, filter, name, summary, reads, args)
 
@@ -159,7 +159,8 @@ def node_scorer(
 ) -> Callable[[Callable[..., int | Skip | Failed]], Scorer]:
     """Makes a scorer of a function of the pod and one node: `score(pod, node, args)`.
 
-    The function returns an integer, the higher the better unless the normalization says otherwise, or `NO_SCORE`. `SKIP` and `failed(…)` are
-    about the pod: it returns them for every node or for none. It runs once per node. The parameters are those of `scorer`.
+    The function returns an integer, the higher the better unless the normalization says otherwise, or `NO_SCORE`. `SKIP` and
+    `failed(…)` are about the pod: it returns them for every node or for none. It runs once per node. The parameters are those of
+    `scorer`.
     """
     return lambda score: Scorer(True, score, normalization, filter, name, summary, reads, args)
