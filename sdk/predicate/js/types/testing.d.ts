@@ -25,6 +25,7 @@ export interface TestPod {
   serviceAccount?: string;
   runtimeClass?: string;
   hostNetwork?: boolean;
+  /** Images of its containers, one each. Without any it has one container, whose image is `image`. */
   images?: string[];
   /** `default-scheduler` by default. */
   schedulerName?: string;

@@ -49,6 +49,7 @@ class Pod:
     runtime_class: str | None = None
     host_network: bool = False
     images: Sequence[str] = ()
+    """Images of its containers, one each. Without any it has one container, whose image is `image`."""
     scheduler_name: str = "default-scheduler"
     controller: Owner | None = None
     controller_uid: str | None = None
