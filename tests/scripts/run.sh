@@ -93,6 +93,20 @@ for language in js ts; do
     sed -i 's/TeamIsolation\(Js\|Ts\)/TeamIsolation/' "$project/src/predicate.$language"
     check "$language" "$project"
 done
+# Builds the new project of a scorer in $1, whose cases have the scores that the sandbox must give.
+scores() {
+    "$nodesift_dev" module build "$1" --output "$1/predicate.wasm" >"$scratch/build.txt" 2>&1 \
+        || { cat "$scratch/build.txt" >&2; fail "$1: the scorer is not built"; }
+    "$nodesift_dev" module test "$1"
+}
+for language in js ts; do
+    say "$language: a new project of a scorer"
+    project=$scratch/team-first-$language
+    "$nodesift_dev" module new --score --lang "$language" --sdk "$package" "$project" >/dev/null
+    (cd "$project" && npm install --silent --no-package-lock && npm test --silent >"$scratch/node.txt") \
+        || { cat "$scratch/node.txt" >&2; fail "$language: a test of a new scorer fails"; }
+    scores "$project"
+done
 # What the sandbox lacks, and what goes wrong: a case for each.
 cells() {
     local language=$1 project=$2
@@ -136,6 +150,11 @@ say 'Python: unit tests answer every function as those of JavaScript, and so as 
 pytest "$scratch/facts"
 "$nodesift_dev" module new --lang python --sdk "$wheel" "$scratch/team-isolation-python" >/dev/null
 sed -i 's/TeamIsolationPython/TeamIsolation/' "$scratch/team-isolation-python/predicate.py"
+say 'Python: a new project of a scorer'
+"$nodesift_dev" module new --score --lang python --sdk "$wheel" "$scratch/team-first-python" >/dev/null
+ln -s "$venv" "$scratch/team-first-python/.venv"
+pytest "$scratch/team-first-python"
+scores "$scratch/team-first-python"
 for example in team_isolation_python data_locality; do cp -r "predicates/examples/$example" "$scratch/$example"; done
 for project in team-isolation-python team_isolation_python data_locality; do
     # The environment of a project, which holds what its requirements name.

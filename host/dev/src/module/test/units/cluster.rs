@@ -115,11 +115,13 @@ impl<'c> ClusterOf<'c> {
     }
 
     fn document(&self, case: &Case) -> Value {
+        let asked = |pod: &Arc<PodRecord>| pod_document(pod, pod.requests(), &amounts(&pod.facts.non_zero_requests));
+        let running = |pod: &Arc<PodRecord>| pod_document(pod, pod.usage(), &non_zero_usage(pod));
         let node = |node: &Arc<NodeFacts>| node_document(node, case.sums.get(&*node.name));
         json!({
-            "pod": self.pod.as_ref().map(|pod| pod_document(pod, pod.requests(), amounts(&pod.facts.non_zero_requests))),
+            "pod": self.pod.as_ref().map(asked),
             "nodes": self.nodes.iter().map(node).collect::<Vec<Value>>(),
-            "pods": self.pods.iter().map(|pod| pod_document(pod, pod.usage(), non_zero_usage(pod))).collect::<Vec<Value>>(),
+            "pods": self.pods.iter().map(running).collect::<Vec<Value>>(),
             "namespaces": self.namespaces,
             "configMaps": self.config_maps,
             "deviceClassResources": self.device_class_resources,
@@ -156,13 +158,13 @@ fn lacking_of_node(node: &NodeFacts) -> Option<&'static str> {
     (node.pod_limit == 0).then_some("a node that runs no pods")
 }
 
-/// What the pod counts for on its node where pods are scored.
+/// Usage of the pod on its node that counts where pods are scored.
 fn non_zero_usage(pod: &PodRecord) -> Value {
     let counted = pod.facts.non_zero_usage.as_ref().map(|usage| usage.counted).unwrap_or_default();
     json!({"cpu": counted.cpu, "memory": counted.memory})
 }
 
-fn pod_document(pod: &PodRecord, requests: &Amounts, non_zero: Value) -> Value {
+fn pod_document(pod: &PodRecord, requests: &Amounts, non_zero: &Value) -> Value {
     let facts = &pod.facts;
     let containers = facts.images.iter().flat_map(|images| images.containers.iter());
     let spec = facts.spec.as_deref().cloned().unwrap_or_default();
