@@ -388,7 +388,7 @@ pods:
 namespaces: [{name: default, labels: {tier: gold}}]
 cases:
 - name: all of it
-  pod: {requests: {cpu: 1500m}, tolerations: [{key: k, operator: Exists, effect: NoExecute}], controller: {kind: Job, name: j, uid: u}}
+  pod: {requests: {cpu: 1500m}, images: [b, a, b], tolerations: [{key: k, operator: Exists, effect: NoExecute}], controller: {kind: Job, name: j, uid: u}}
   fits: all
 - name: a fault
   pod: {}
@@ -399,6 +399,17 @@ cases:
 - name: a claim
   pod: {}
   objects: [{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: default}}]
+  fits: all
+- name: a preferred node affinity
+  pod: {metadata: {name: p}, spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]}}}}
+  fits: all
+- name: a volume of an image
+  pod: {metadata: {name: p}, spec: {volumes: [{name: v, image: {reference: a}}]}}
+  fits: all
+- name: the size of an image
+  pod: {}
+  nodes: [{metadata: {name: n}, status: {allocatable: {pods: 1}, images: [{names: [a], sizeBytes: 7}, {names: [b]}]}}]
+  pods: []
   fits: all
 ",
     );
@@ -416,6 +427,12 @@ cases:
         [&json!({"Ready": "True"}), &json!({"kernel-version": "6.1"}), &json!({"units": 3}), &json!(110)]
     );
     assert_eq!(cluster["pod"]["requests"], json!({"cpu": 1500}));
+    // Of the three containers the first names `cpu`, and none names `memory`.
+    assert_eq!(cluster["pod"]["nonZeroRequests"], json!({"cpu": 1700, "memory": 3 * (200 << 20)}));
+    assert_eq!(cluster["pod"]["images"], json!(["a", "b"]));
+    assert_eq!(cluster["pod"]["containerImages"], json!(["b:latest", "a:latest", "b:latest"]));
+    assert_eq!(cluster["pods"][1]["nonZeroRequests"], json!({"cpu": 1000, "memory": 200 << 20}));
+    assert_eq!(cases[6]["cluster"]["nodes"][0]["imageSizes"], json!({"a": 7}));
     assert_eq!(
         cluster["pod"]["tolerations"],
         json!([{"key": "k", "operator": "Exists", "value": "", "effect": "NoExecute"}])
@@ -429,7 +446,13 @@ cases:
         .collect();
     assert_eq!(on, [(&json!(500), &json!("default-scheduler")), (&json!(1000), &json!("other"))]);
     assert_eq!((&cluster["now"], &cluster["namespaces"]), (&json!(7), &json!({"default": {"tier": "gold"}})));
-    for (case, why) in [(1, "it expects a fault"), (2, "it has volumes"), (3, "a PersistentVolumeClaim")] {
+    for (case, why) in [
+        (1, "it expects a fault"),
+        (2, "it has volumes"),
+        (3, "a PersistentVolumeClaim"),
+        (4, "a node affinity"),
+        (5, "volumes of images"),
+    ] {
         let skip = cases[case]["skip"].as_str().unwrap();
         assert!(skip.contains(why) && cases[case].get("cluster").is_none(), "{skip}");
     }

@@ -52,7 +52,7 @@ export class Scorer extends Predicate {
   _scoreOverNodes(args, rows) {
     const returned = this.score(new Pod(), new Nodes(rows), args);
     if (isAboutPod(returned)) return returned;
-    if (!Array.isArray(returned) && !ArrayBuffer.isView(returned)) {
+    if (typeof returned?.length !== 'number' || typeof returned === 'string') {
       throw new TypeError('score returns a score for each row, skip or failed(…)');
     }
     if (returned.length !== rows) throw new TypeError(`score returns ${returned.length} scores for ${rows} rows`);
