@@ -53,6 +53,9 @@ pub(crate) const MODULE_BENCH_SPARE_WAIT: Duration = Duration::from_secs(10);
 /// Time after which `module bench` measures no further rounds of one size: a slow module is measured by fewer.
 pub(crate) const MODULE_BENCH_TIME: Duration = Duration::from_secs(5);
 
+/// Nodes of a scored pod that are shown, the best first: as many as `nodesift filter --scores` shows.
+pub(crate) const SCORES_SHOWN: usize = 10;
+
 /// Interval at which `module test --watch` looks at its files: short against the time in which a module is built.
 pub(crate) const WATCH_LOOK: Duration = Duration::from_millis(300);
 

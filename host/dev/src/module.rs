@@ -13,6 +13,7 @@
 //! compile   machine code, ahead
 //! wit       the contract as a package for other tools
 //! call      a module over a cluster, without an engine
+//! scoring   the scores of one that scores: normalized, and as a table
 //! accounting  the same commands for modules that are no predicates, but say what pods take
 //! ```
 //!
@@ -28,6 +29,7 @@ mod dev;
 mod growth;
 mod project;
 mod registry;
+mod scoring;
 mod subject;
 mod test;
 mod wit;
@@ -121,6 +123,8 @@ struct Document<'a> {
     /// Linear memory of an instance that has described itself.
     memory_bytes: usize,
     cluster_wide: bool,
+    /// Whether it can be named under `spec.scores`.
+    scores: bool,
     features: &'a [&'static str],
     /// The languages, tools and SDKs that made it, as it says.
     producers: &'a [String],
@@ -182,6 +186,7 @@ impl<'a> Document<'a> {
             contract: &inspection.contract,
             memory_bytes: inspection.memory_bytes,
             cluster_wide: inspection.imports.iter().any(|interface| interface.is_cluster_wide()),
+            scores: inspection.scores,
             features: &inspection.features,
             producers: &inspection.producers,
             imports: inspection.imports.iter().copied().map(Import::new).collect(),
@@ -197,6 +202,7 @@ impl<'a> Document<'a> {
         };
         let evaluated = match self.cluster_wide {
             true => "over all nodes at once: what it reads of the cluster decides every node",
+            false if self.scores => "node by node: a verdict or a score depends on its node alone",
             false => "node by node: a verdict depends on its node alone",
         };
         let mut out = String::new();
@@ -215,6 +221,9 @@ impl<'a> Document<'a> {
         ] {
             // Writing to a String cannot fail.
             let _infallible = writeln!(out, "{name:<10} {value}");
+        }
+        if self.scores {
+            let _infallible = writeln!(out, "{:<10} nodes: a policy names it under spec.scores", "scores");
         }
         if let Some(Artifact { manifest, signatures }) = &self.artifact {
             let _infallible = writeln!(out, "{:<10} {manifest}\n{:<10} {signatures}", "manifest", "signatures");

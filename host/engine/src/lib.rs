@@ -93,7 +93,9 @@ pub use scenarios::reprieve::{NodeVictims, Reprieve, ReprieveAnswer, ReprieveErr
 pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
 pub use scenarios::warm_up::WarmUp;
-pub use scores::{ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
+pub use scores::{
+    ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores, normalize,
+};
 pub use set_aside::Aside;
 pub use shadow::{
     Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,

@@ -18,6 +18,8 @@ pub struct Inspection {
     pub contract: String,
     /// The interfaces of which it imports at least one function.
     pub imports: Vec<Interface>,
+    /// Whether it exports `scorer` beside `predicate`.
+    pub scores: bool,
     /// Linear memory of an instance after `describe`, in bytes: it needs at least this.
     pub memory_bytes: usize,
     /// Extensions of WebAssembly 1.0 that its code uses, by their names.

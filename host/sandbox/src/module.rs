@@ -80,11 +80,13 @@ impl Module {
         producers: Vec<String>,
     ) -> Result<Inspection, LoadError> {
         let Described { first, descriptor, .. } = Described::new(compiled, manifest, grants, pool)?;
-        let contract = manifest.predicate()?.contract.clone();
+        let predicate = manifest.predicate()?;
+        let (contract, scores) = (predicate.contract.clone(), predicate.scorer.is_some());
         let imports = manifest.imports.clone();
         let Descriptor { name, version, summary } = descriptor;
         let descriptor = Descriptor { name: shorten(&name), version: shorten(&version), summary: shorten(&summary) };
-        Ok(Inspection { descriptor, contract, imports, memory_bytes: first.memory_bytes(), features, producers })
+        let memory_bytes = first.memory_bytes();
+        Ok(Inspection { descriptor, contract, imports, scores, memory_bytes, features, producers })
     }
 
     /// Checks that a new instance is ready within the time of the least call, of which it is a part.

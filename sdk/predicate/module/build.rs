@@ -13,6 +13,9 @@ use toml::{Table, Value};
 /// The folders of SDKs beside this crate, under the names of their packs. One that does not exist is an empty pack.
 const SDKS: [&str; 5] = ["rust", "go", "js", "python", "c"];
 
+/// Languages of templates, each of which can have a second template for scorers. Where there is none, its pack is empty.
+const LANGUAGES: [&str; 6] = ["rust", "go", "js", "ts", "python", "c"];
+
 /// Names of files and folders that tools leave in an SDK's folder.
 const SKIPPED: [&str; 8] =
     ["target", "node_modules", "__pycache__", "dist", "Cargo.lock", "build", "tests", ".pytest_cache"];
@@ -34,6 +37,12 @@ fn main() -> anyhow::Result<()> {
         let mut files = BTreeMap::new();
         collect(&template.path(), "", &mut files)?;
         write(&out.join(format!("template-{name}.gz")), &files)?;
+    }
+    for language in LANGUAGES {
+        let name = format!("{language}-score");
+        if !here.join("templates").join(&name).is_dir() {
+            write(&out.join(format!("template-{name}.gz")), &BTreeMap::new())?;
+        }
     }
     for name in SDKS {
         let (folder, mut files) = (sdks.join(name), BTreeMap::new());

@@ -119,7 +119,7 @@ fn a_check_finds_what_a_module_says_of_hostile_objects() {
     let text = workshop.answer(&["module", "inspect", "predicate.wasm"]);
     assert!(text.contains("nodesift:predicate "), "{text}");
     let new = ["module", "new", "--kind", "accounting", "--lang", "go", "mine"];
-    workshop.fails_naming(USAGE, &new, &["accounting modules are started in rust"]);
+    workshop.fails_naming(USAGE, &new, &["no project of kind accounting in go", "those in rust"]);
 }
 
 #[test]

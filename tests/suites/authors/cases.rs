@@ -288,7 +288,11 @@ fn a_policy_that_does_not_name_what_cases_read_is_told_the_lines_that_it_needs_a
     }
     workshop.write("other.yaml", policy("").replace("predicate.wasm", "none.wasm"));
     let given = ["module", "test", "--policy", "other.yaml"];
-    workshop.fails_naming(DATA, &given, &["cases.yaml:", "other.yaml has no predicate with the module predicate.wasm"]);
+    workshop.fails_naming(
+        DATA,
+        &given,
+        &["cases.yaml:", "other.yaml has no predicate and no scorer with the module predicate.wasm"],
+    );
 }
 
 #[test]

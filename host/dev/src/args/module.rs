@@ -16,11 +16,11 @@ pub(crate) enum ModuleCommand {
     Build(ModuleBuildArgs),
     /// Build a project, run its unit tests and its cases, and serve it, after every save
     Dev(ModuleDevArgs),
-    /// Run the cases of a module: pods and nodes, and what it is to say of them
+    /// Run the cases of a module: pods and nodes, and what it is to say of them; print the scores of one that scores
     Test(ModuleTestArgs),
     /// Print the cases of a module as JSON, for the unit tests of an SDK, or compare what these have found
     Cases(ModuleCasesArgs),
-    /// Check that a module keeps to the contract: imports, limits, determinism, hostile pods and nodes
+    /// Check that a module keeps to the contract: imports, limits, determinism, scores, hostile pods and nodes
     Check(ModuleCheckArgs),
     /// Measure what a call of a module costs: fresh, spare and used instances, a node, memory
     Bench(ModuleBenchArgs),
@@ -43,15 +43,25 @@ pub(crate) struct ModuleNewArgs {
     #[arg(value_name = "NAME")]
     pub(crate) folder: PathBuf,
     /// Language: rust, go, js, ts, python or c
-    #[arg(long, value_name = "LANGUAGE")]
+    #[arg(long, visible_alias = "language", value_name = "LANGUAGE")]
     pub(crate) lang: Language,
-    /// Kind of module: a predicate, or accounting, which is written in rust
+    /// Kind of module: a predicate, a scorer, or accounting, which is written in rust
     #[arg(long, value_name = "KIND", default_value_t)]
-    pub(crate) kind: Kind,
+    kind: Kind,
+    /// Start a scorer, as --kind scorer does: it says how good nodes are, and a policy names it under spec.scores
+    #[arg(long, conflicts_with = "kind")]
+    score: bool,
     /// Where the project gets the SDK from: `carried` by this program and written into the folder sdk, the `registry` of the
     /// language, or a folder
     #[arg(long, value_name = "SOURCE", default_value = "carried", value_parser = value::sdk)]
     pub(crate) sdk: Sdk,
+}
+
+impl ModuleNewArgs {
+    /// The kind of the project.
+    pub(crate) fn kind(&self) -> Kind {
+        if self.score { Kind::Scorer } else { self.kind }
+    }
 }
 
 /// Options of `module build`.
@@ -150,8 +160,8 @@ pub(crate) struct ModuleCheckArgs {
 /// Options of `module bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModuleBenchArgs {
-    /// WebAssembly component. Measured is the first case in cases.yaml beside it that rejects some nodes, with its nodes, pods and
-    /// namespaces copied as often as it takes
+    /// WebAssembly component. Measured is the first case in cases.yaml beside it that tells nodes apart, by scores or by what it rejects,
+    /// with its nodes, pods and namespaces copied as often as it takes
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Sizes of the clusters in nodes, in this order [default: 5000,100000]

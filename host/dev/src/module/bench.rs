@@ -14,7 +14,8 @@ use nodesift_engine::Batch;
 use nodesift_object::{Kind, Object, Pod};
 use nodesift_policy::limits::{GUEST_MEMORY_BYTES_MAX, GUEST_TIME_PER_CALL_MAX};
 use nodesift_sandbox::accounting::inspect_accounting;
-use nodesift_sandbox::{Grants, Lifetime, Module, Verdict};
+use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::{Grants, Lifetime, Module};
 use nodesift_source::files;
 use serde::Serialize;
 
@@ -23,9 +24,12 @@ use super::call::{Modules, World, read};
 use super::cases::NodeSums;
 use super::check::report::BEFORE;
 use super::growth::Growth;
+use super::scoring::{self, Scoring, Shown, bounds, ranked, scored};
 use super::subject::{Question, Subject};
 use crate::args::{Format, ModuleBenchArgs};
-use crate::limits::{MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP};
+use crate::limits::{
+    MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP, SCORES_SHOWN,
+};
 use crate::measure::Times;
 use nodesift::cluster;
 use nodesift::exit::Failure;
@@ -57,8 +61,9 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
     let (question, worlds) = worlds(args, &subject)?;
     let mut sizes = Vec::with_capacity(worlds.len());
     for make in worlds {
-        sizes.push(measure(&mut modules, &subject, &question, make)?);
+        sizes.extend(measure(&mut modules, &subject, &question, make)?);
     }
+    let (sizes, of_scores): (Vec<Size>, Vec<Size>) = sizes.into_iter().partition(|size| size.scores.is_none());
     let figures = Figures {
         file: args.file.display().to_string(),
         digest: subject.file.digest(),
@@ -68,6 +73,8 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
         question: question.name,
         ns_per_node: ns_per_node(&sizes),
         sizes,
+        ns_per_score: ns_per_node(&of_scores),
+        scores: of_scores,
     };
     let text = match args.output {
         Format::Table => figures.table(Paint::for_stdout()),
@@ -75,7 +82,14 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
         Format::Jsonl => serde_json::to_string(&figures)? + "\n",
         Format::Yaml => serde_saphyr::to_string(&figures)?,
     };
-    if figures.sizes.iter().all(|size| size.rejected == 0) {
+    let is_same = |size: &Size| size.scores.as_ref().is_some_and(|scores| scores.lowest == scores.highest);
+    if !figures.scores.is_empty() && figures.scores.iter().all(is_same) {
+        terminal::note(
+            "every node has the same score for the pod that was measured, and a scorer may see that at once: write a case with different \
+             scores into cases.yaml beside the module, or give --cluster and --pods",
+        );
+    }
+    if !inspected.scores && figures.sizes.iter().all(|size| size.rejected == 0) {
         terminal::note(
             "every node fits the pod that was measured, and a predicate may see that at once: write a case with rejects into cases.yaml \
              beside the module, or give --cluster and --pods",
@@ -155,15 +169,24 @@ struct Figures {
     question: String,
     /// Of a used instance: what another node adds, from the smallest size to the largest.
     ns_per_node: Option<f64>,
+    /// Figures of `filter`.
     sizes: Vec<Size>,
+    /// A score's time, as that of a node; absent where the module does not score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ns_per_score: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scores: Vec<Size>,
 }
 
-/// Results for one size of cluster.
+/// Results of one function for one size of cluster.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Size {
     nodes: usize,
     rejected: usize,
+    /// Of a call of `score`.
+    #[serde(flatten)]
+    scores: Option<Scores>,
     rounds: usize,
     /// Medians: a new instance with its `configure` and one call; a call that finds a spare instance, as most calls in a sidecar do;
     /// and a call of an instance that is used again.
@@ -174,12 +197,24 @@ struct Size {
     memory_bytes: usize,
 }
 
+/// The scores of the pod that was measured.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Scores {
+    /// Null where the pod has no scores.
+    lowest: Option<i64>,
+    highest: Option<i64>,
+    /// The best nodes, from the highest.
+    best: Vec<Shown>,
+}
+
+/// Measures `filter`, and `score` where the module scores.
 fn measure(
     [sparing, modules]: &mut [Modules; 2],
     subject: &Subject,
     question: &Question,
     make: MakeWorld,
-) -> anyhow::Result<Size> {
+) -> anyhow::Result<Vec<Size>> {
     let load = |modules: &mut Modules, lifetime| {
         // What is slower than a policy allows is measured as well.
         let time_per_call = Some(GUEST_TIME_PER_CALL_MAX);
@@ -192,54 +227,92 @@ fn measure(
     let (fresh, reused) = (load(modules, Lifetime::PerCall)?, load(modules, Lifetime::Reused)?);
     let spared = load(sparing, Lifetime::PerCall)?;
     let world = make(&fresh);
-    let call = |module: &Module| -> anyhow::Result<(Duration, Verdict)> {
+    let nodes = world.snapshot.node_count();
+    let failed = |fault: Fault| {
+        anyhow::Error::from(Failure::Data(anyhow!("{}, {}: {fault}", question.name, counted(nodes, "node"))))
+    };
+    let loaded = Loaded { fresh: &fresh, spared: &spared, reused: &reused };
+    let (times, verdict) = loaded.timed(|module| {
         let context = Arc::new(world.context(&question.pod, Batch::All));
         let rows = context.rows();
         let started = Instant::now();
         let verdict = module.filter(context, rows, None);
-        let took = started.elapsed();
-        let verdict = verdict.map_err(|fault| {
-            Failure::Data(anyhow!("{}, {}: {fault}", question.name, counted(world.snapshot.node_count(), "node")))
+        Ok((started.elapsed(), verdict.map_err(failed)?))
+    })?;
+    let feasible: Vec<bool> = (0..nodes).map(|place| verdict.failure_at(place).is_none()).collect();
+    let rejected = feasible.iter().filter(|fits| !**fits).count();
+    let mut sizes = vec![Size { nodes, rejected, scores: None, ..times }];
+    if reused.normalization().is_some() && feasible.contains(&true) {
+        let (times, scores) = loaded.timed(|module| {
+            let context = Arc::new(scoring::facts(module, &world, &question.pod, Batch::All, &feasible));
+            let rows = context.rows();
+            let started = Instant::now();
+            let scores = module.score(context, rows, None);
+            Ok((started.elapsed(), scores.map_err(failed)?))
         })?;
-        Ok((took, verdict))
-    };
-    let nodes = world.snapshot.node_count();
-    let (mut fresh_times, mut spare_times, mut reused_times, mut rejected) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    let mut begun = Instant::now();
-    for round in 0..MODULE_BENCH_WARM_UP + MODULE_BENCH_ROUNDS {
-        if round == MODULE_BENCH_WARM_UP {
-            begun = Instant::now();
-        }
-        let (fresh_time, verdict) = call(&fresh)?;
-        let (reused_time, _) = call(&reused)?;
-        // The first has the spare that loading has made.
-        let (spare_time, _) = call(&spared)?;
-        await_spares(&spared)?;
-        if round == 0 {
-            rejected = (0..nodes).filter(|place| verdict.failure_at(*place).is_some()).count();
-        }
-        if round >= MODULE_BENCH_WARM_UP {
-            fresh_times.push(fresh_time);
-            spare_times.push(spare_time);
-            reused_times.push(reused_time);
-            if begun.elapsed() > MODULE_BENCH_TIME {
-                break;
-            }
-        }
+        let scores = Scores::new(scored(&reused, &world, scores, &feasible).map_err(failed)?, &world);
+        sizes.push(Size { nodes, rejected, scores: Some(scores), ..times });
     }
-    let size = Size {
-        nodes,
-        rejected,
-        rounds: fresh_times.len(),
-        fresh_ns: nanos(&Times::new(fresh_times)),
-        spare_ns: nanos(&Times::new(spare_times)),
-        reused_ns: nanos(&Times::new(reused_times)),
-        memory_bytes: reused.idle_memory_bytes().unwrap_or_default(),
-    };
     modules.keep(&subject.path, fresh);
     modules.keep(&subject.path, reused);
     sparing.keep(&subject.path, spared);
-    Ok(size)
+    Ok(sizes)
+}
+
+impl Scores {
+    fn new(scoring: Scoring, world: &World) -> Self {
+        let Scoring::Scored(scores) = scoring else { return Self { lowest: None, highest: None, best: Vec::new() } };
+        let (lowest, highest) = bounds(&scores).unzip();
+        let mut best = ranked(world.nodes(), &scores);
+        best.truncate(SCORES_SHOWN);
+        Self { lowest, highest, best }
+    }
+}
+
+/// A module as its instances are measured.
+#[derive(Clone, Copy)]
+struct Loaded<'m> {
+    fresh: &'m Module,
+    spared: &'m Module,
+    reused: &'m Module,
+}
+
+impl Loaded<'_> {
+    /// Times a call in turns: its figures, and the first answer.
+    fn timed<T>(self, call: impl Fn(&Module) -> anyhow::Result<(Duration, T)>) -> anyhow::Result<(Size, T)> {
+        let (mut fresh_times, mut spare_times, mut reused_times) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut begun, mut first) = (Instant::now(), None);
+        for round in 0..MODULE_BENCH_WARM_UP + MODULE_BENCH_ROUNDS {
+            if round == MODULE_BENCH_WARM_UP {
+                begun = Instant::now();
+            }
+            let (fresh_time, answer) = call(self.fresh)?;
+            let (reused_time, _) = call(self.reused)?;
+            // The first has the spare that loading has made.
+            let (spare_time, _) = call(self.spared)?;
+            await_spares(self.spared)?;
+            first.get_or_insert(answer);
+            if round >= MODULE_BENCH_WARM_UP {
+                fresh_times.push(fresh_time);
+                spare_times.push(spare_time);
+                reused_times.push(reused_time);
+                if begun.elapsed() > MODULE_BENCH_TIME {
+                    break;
+                }
+            }
+        }
+        let size = Size {
+            nodes: 0,
+            rejected: 0,
+            scores: None,
+            rounds: fresh_times.len(),
+            fresh_ns: nanos(&Times::new(fresh_times)),
+            spare_ns: nanos(&Times::new(spare_times)),
+            reused_ns: nanos(&Times::new(reused_times)),
+            memory_bytes: self.reused.idle_memory_bytes().unwrap_or_default(),
+        };
+        Ok((size, first.ok_or_else(|| anyhow!("nothing was measured"))?))
+    }
 }
 
 /// Waits until the spares are there, as they are when calls have pauses between them: they are made beside the calls.
@@ -287,22 +360,40 @@ impl Figures {
             // Writing to a String cannot fail.
             let _infallible = writeln!(out, "{name:<10} {value}");
         }
-        let header = ["NODES", "REJECTED", "FRESH INSTANCE", "SPARE INSTANCE", "USED INSTANCE", "MEMORY", "ROUNDS"];
-        let mut rows = table(paint, &header, &[0, 1, 2, 3, 4, 5, 6]);
-        for size in &self.sizes {
-            let micros = |ns: u64| format!("{}.{} µs", ns / 1_000, ns % 1_000 / 100);
-            rows.add_row([
-                size.nodes.to_string(),
-                size.rejected.to_string(),
-                micros(size.fresh_ns),
-                micros(size.spare_ns),
-                micros(size.reused_ns),
-                format!("{} KiB", size.memory_bytes >> 10),
-                size.rounds.to_string(),
-            ]);
+        let _infallible = writeln!(out, "\n{}", table_of(&self.sizes, "REJECTED", paint));
+        let Some(smallest) = self.scores.iter().min_by_key(|size| size.nodes) else { return out };
+        let ns = self.ns_per_score.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.1} ns"));
+        let _infallible = writeln!(out, "\n{:<10} {ns}\n\n{}", "a score", table_of(&self.scores, "SCORES", paint));
+        if let Some(Scores { best, .. }) = &smallest.scores {
+            let _infallible =
+                write!(out, "\nthe best of {}\n{}", counted(smallest.nodes, "node"), scoring::table_of(best, paint));
         }
-        format!("{out}\n{}\n", render(&rows))
+        out
     }
+}
+
+/// Table of the figures of one function; `second` is the head of the column that says what it has answered.
+fn table_of(sizes: &[Size], second: &str, paint: Paint) -> String {
+    let header = ["NODES", second, "FRESH INSTANCE", "SPARE INSTANCE", "USED INSTANCE", "MEMORY", "ROUNDS"];
+    let mut rows = table(paint, &header, &[0, 1, 2, 3, 4, 5, 6]);
+    for size in sizes {
+        let micros = |ns: u64| format!("{}.{} µs", ns / 1_000, ns % 1_000 / 100);
+        let answered = match &size.scores {
+            None => size.rejected.to_string(),
+            Some(Scores { lowest: Some(lowest), highest: Some(highest), .. }) => format!("{lowest} to {highest}"),
+            Some(_) => "none".to_owned(),
+        };
+        rows.add_row([
+            size.nodes.to_string(),
+            answered,
+            micros(size.fresh_ns),
+            micros(size.spare_ns),
+            micros(size.reused_ns),
+            format!("{} KiB", size.memory_bytes >> 10),
+            size.rounds.to_string(),
+        ]);
+    }
+    render(&rows)
 }
 
 #[cfg(test)]
@@ -314,6 +405,7 @@ mod tests {
         let size = |nodes, reused_ns| Size {
             nodes,
             rejected: 0,
+            scores: None,
             rounds: 1,
             fresh_ns: 9,
             spare_ns: 9,

@@ -14,11 +14,12 @@ use nodesift_engine::{ActivePolicy, Batch, Clock, Context, PolicyFact};
 use nodesift_object::{Object, Pod};
 use nodesift_policy::{FileError, ModuleFile, Policy};
 use nodesift_sandbox::fault::{Fault, FaultKind};
-use nodesift_sandbox::{Grants, Interface, Line, LoadError, Module, Runtime, Verdict};
+use nodesift_sandbox::{Extra, Grants, Interface, Line, LoadError, Module, Runtime, Verdict};
 use nodesift_source::Loader;
 use nodesift_source::change::{Compiler, Record};
 
 use super::cases::NodeSums;
+use super::scoring::{self, Scoring};
 use nodesift::cluster;
 use nodesift::exit::Failure;
 
@@ -92,7 +93,9 @@ fn node_with(compiler: &Compiler, object: &Object, sums: &BTreeMap<String, i64>)
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) outcome: Outcome,
-    /// Log lines that the module has written.
+    /// Its answer as a scorer; `None` where it does not score, and where it was not asked because no node fits or `filter` has failed.
+    pub(super) scoring: Option<Result<Scoring, Fault>>,
+    /// Log lines that the module has written, first of `filter` and then of `score`.
     pub(super) lines: Vec<Line>,
     /// Lines that were dropped because they were too many.
     pub(super) dropped: u64,
@@ -112,6 +115,21 @@ pub(super) enum Outcome {
     Faulted(Fault),
     /// The verdict over all nodes.
     Decided(Verdict),
+}
+
+/// A question to a module.
+pub(super) struct Asked<'a> {
+    /// The file of the module.
+    pub(super) path: &'a Path,
+    /// A policy with the module as its only predicate.
+    pub(super) policy: &'a Policy,
+    /// The objects of the cluster, and sums that its nodes show.
+    pub(super) cluster: (&'a [Object], &'a NodeSums),
+    pub(super) pod: &'a Pod,
+    /// The nodes on which the pod fits by all other predicates, for a scorer; `None` for all.
+    pub(super) candidates: Option<&'a BTreeSet<String>>,
+    /// Time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
+    pub(super) now: Option<i64>,
 }
 
 /// Modules by their files. Each is read and compiled once.
@@ -142,21 +160,18 @@ impl Modules {
         Self { runtime, files: vec![Known { path: path.to_owned(), file, modules: Vec::new() }] }
     }
 
-    /// Asks a module with fresh limits: what other questions have logged, or how they have failed, does not matter.
+    /// Asks a module with fresh limits, for its verdict and, where it scores, for its scores: what other questions have logged, or how they
+    /// have failed, does not matter.
     ///
     /// # Errors
     ///
     /// [`Failure`] if the module cannot be read or loaded, whatever its arguments are.
     pub(super) fn ask(
         &mut self,
-        path: &Path,
-        policy: &Policy,
-        (objects, sums): (&[Object], &NodeSums),
-        pod: &Pod,
-        now: Option<i64>,
+        Asked { path, policy, cluster: (objects, sums), pod, candidates, now }: Asked<'_>,
     ) -> anyhow::Result<Answer> {
-        let ended =
-            |outcome| Ok(Answer { outcome, lines: Vec::new(), dropped: 0, nodes: Vec::new(), facts: Vec::new() });
+        let (lines, nodes, facts) = (Vec::new(), Vec::new(), Vec::new());
+        let ended = |outcome| Ok(Answer { outcome, scoring: None, lines, dropped: 0, nodes, facts });
         let spec = policy.predicates.first().ok_or_else(|| anyhow!("the policy has no predicate"))?;
         let module = match self.load(path, &nodesift_policy::grants(spec))? {
             Ok(module) => module,
@@ -170,13 +185,26 @@ impl Modules {
             Ok(verdict) => Outcome::Decided(verdict),
             Err(fault) => Outcome::Faulted(fault),
         };
-        let (_, dropped) = module.log_counts();
         let mut facts = named_facts(&module, policy);
         facts.extend(context.take_unnamed());
+        let nodes: Vec<String> = world.nodes().map(str::to_owned).collect();
+        let mut scoring = None;
+        if let Outcome::Decided(verdict) = &outcome {
+            let is_candidate = |name: &String| candidates.is_none_or(|candidates| candidates.contains(name));
+            let fits = |(row, name): (usize, &String)| verdict.failure_at(row).is_none() && is_candidate(name);
+            let feasible: Vec<bool> = nodes.iter().enumerate().map(fits).collect();
+            // As in a sidecar, nothing is scored where nothing fits.
+            if module.normalization().is_some() && feasible.contains(&true) {
+                let context = Arc::new(scoring::facts(&module, &world, pod, Batch::All, &feasible));
+                let scores = module.score_with(Arc::clone(&context) as _, rows, None, &mut lines, Extra::default());
+                scoring = Some(scores.and_then(|scores| scoring::scored(&module, &world, scores, &feasible)));
+                facts.extend(context.take_unnamed());
+            }
+        }
+        let (_, dropped) = module.log_counts();
         // Later questions need no compilation.
         self.keep(path, module);
-        let nodes = world.nodes().map(str::to_owned).collect();
-        Ok(Answer { outcome, lines, dropped, nodes, facts })
+        Ok(Answer { outcome, scoring, lines, dropped, nodes, facts })
     }
 
     /// A module of its own with these grants; the inner error is that of its `configure`.

@@ -4,6 +4,7 @@
 //! read      text → cases; everything that is wrong in it at once, each with its place
 //! objects   short forms of pods, nodes and namespaces, and whole Kubernetes objects → objects
 //! expected  what a case expects
+//! scores    what a case expects of a scorer
 //! settings  what a policy would grant the module: limits, `allow`, annotations
 //! ```
 //!
@@ -13,6 +14,7 @@
 mod expected;
 mod objects;
 mod read;
+mod scores;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -23,7 +25,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 
 use crate::limits::CASES_BYTES;
-pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted};
+pub(super) use expected::{Expected, ExpectedFault, Rejection, Wanted, WantedScore, WantedScores};
 use nodesift::exit::Failure;
 use nodesift_engine::PolicySettings;
 use nodesift_object::{Object, Pod};
@@ -64,7 +66,7 @@ pub(super) struct Case {
     pub(super) line: u64,
     /// The file of the module.
     pub(super) module: PathBuf,
-    /// A policy with the module as its only predicate, and with the arguments of the case.
+    /// A policy with the module as its only predicate, whatever it is, and with the arguments of the case.
     pub(super) policy: Policy,
     /// The pod that is asked about.
     pub(super) pod: Box<Pod>,
@@ -72,6 +74,8 @@ pub(super) struct Case {
     pub(super) objects: Vec<Object>,
     /// Named sums that each of its nodes shows.
     pub(super) sums: NodeSums,
+    /// The nodes on which the pod fits by all other predicates, for a scorer; `None` for all.
+    pub(super) candidates: Option<BTreeSet<String>>,
     /// Time that the module is told, in seconds since 1970-01-01T00:00:00Z; `None` for the machine's.
     pub(super) now: Option<i64>,
     /// Expected answer of the module.

@@ -2,36 +2,41 @@
 //!
 //! ```text
 //! verdicts   the same question asked again, of other instances and about other batches
+//! grown      a call over the largest cluster, within the limits of a call
 //! report     checks → table and JSON
 //! ```
 //!
 //! Which questions are asked is in [`subject`](super::subject). Start at [`check`](fn@check).
 
+mod grown;
 pub(super) mod report;
 mod verdicts;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 use nodesift_sandbox::accounting::inspect_accounting;
-use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{COMPONENT_BYTES, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS};
-use nodesift_sandbox::{Failure, Grants, Inspection, Lifetime, Module};
+use nodesift_sandbox::wire::scoring::Normalization;
+use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
 
 use super::accounting;
 use super::call::{Modules, World, read};
 use super::growth::Growth;
+use super::scoring::{Scoring, bounds, scored};
 use super::subject::{Question, Subject, grants};
 use crate::args::ModuleCheckArgs;
-use crate::limits::{CHECK_NODES, GROWTH_SUSPECTS};
+use crate::limits::CHECK_NODES;
+use grown::Call;
 use nodesift::cluster;
 use nodesift::exit;
 use nodesift::terminal::{self, counted};
 use report::{BEFORE, Check, Report};
-use verdicts::{Rows, first_difference, rows_of};
+use verdicts::{Rows, failures_of, first_difference, fitting, rows_of, scores_of};
 
 /// `nodesift-dev module check`.
 ///
@@ -45,6 +50,12 @@ pub(crate) fn check(args: &ModuleCheckArgs) -> anyhow::Result<()> {
     }
     let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
     let report = report_of(&subject)?;
+    if report.distinguishes_nodes == Some(false) {
+        terminal::note(
+            "it never distinguishes two nodes: whatever was asked, all have the same score. Write a case with different scores into \
+             cases.yaml beside the module, or give arguments with --args",
+        );
+    }
     terminal::print(&terminal::escaped(&report.text(args.output)?))?;
     match report.failed() {
         0 => Ok(()),
@@ -78,6 +89,7 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
     let mut modules = Modules::with(runtime, &subject.path, subject.file.clone());
     match modules.load(&subject.path, &granted) {
         Ok(Ok(module)) => {
+            report.normalization = module.normalization().map(Normalization::name);
             let budget = granted.time_per_call.unwrap_or(FILTER_TIME_MIN);
             report.add(Check::passed("starts", format!("with its arguments, within the {budget:?} of a call")));
             modules.keep(&subject.path, module);
@@ -105,8 +117,17 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
         if !inspection.imports.iter().any(|interface| interface.is_cluster_wide()) {
             report.add(asker.is_pointwise(&questions)?);
         }
+        if inspection.scores {
+            let (check, distinguishes) = asker.scores(&questions)?;
+            report.distinguishes_nodes = Some(distinguishes);
+            report.add(check);
+        }
     }
-    report.add(asker.is_fast(&subject.typical()?)?);
+    let typical = subject.typical()?;
+    report.add(asker.is_fast(&typical, Call::Filter)?);
+    if inspection.scores {
+        report.add(asker.is_fast(&typical, Call::Score)?);
+    }
     Ok(report)
 }
 
@@ -151,7 +172,7 @@ impl Asker<'_> {
                 // A cluster-wide predicate is always called with every row.
                 let rows = if module.is_cluster_wide() { world.rows() } else { rows };
                 if let Err(fault) = rows_of(&module, world, &question.pod, &rows) {
-                    let advice = "run it with `nodesift-dev module test`, which shows what it logs; a predicate has a verdict for every pod and node";
+                    let advice = "run it with `nodesift-dev module test`, which shows what it logs; a module has an answer for every pod and node";
                     return Ok(Check::failed("hostile rows", format!("{}, {what}: {fault}", question.name), advice));
                 }
             }
@@ -167,7 +188,7 @@ impl Asker<'_> {
             let world = World::new(&question.policy, &module, &question.objects, &question.sums);
             let (one, two) = (whole(&module, &world, question), whole(&module, &world, question));
             if let Some(difference) = first_difference(&world, &one, &two) {
-                let advice = "a verdict may depend on facts and arguments alone: look for the order of a hash map, or for addresses";
+                let advice = "a verdict and a score may depend on facts and arguments alone: look for the order of a hash map, or for addresses";
                 return Ok(Check::failed("deterministic", format!("{}: {difference}", question.name), advice));
             }
         }
@@ -227,83 +248,58 @@ impl Asker<'_> {
         Ok(Check::passed(NAME, format!("{} over all nodes, in halves and alone", counted(questions.len(), "question"))))
     }
 
-    /// The largest cluster, which is grown from that of the question, is evaluated within the limits of a call.
-    fn is_fast(&mut self, question: &Question) -> anyhow::Result<Check> {
-        let name = "100,000 nodes";
+    /// Every score is from 0 to 100 once it is normalized; and whether any two nodes have had different ones.
+    fn scores(&mut self, questions: &[Question]) -> anyhow::Result<(Check, bool)> {
+        const NAME: &str = "scores";
+        let (mut found, mut distinguishes, mut normalization): (Option<(i64, i64)>, _, _) = (None, false, "");
+        for question in questions {
+            let module = self.module(question, Lifetime::PerCall)?;
+            normalization = module.normalization().map_or("", Normalization::name);
+            let world = World::new(&question.policy, &module, &question.objects, &question.sums);
+            let scoring = || {
+                let feasible = fitting(&failures_of(&module, &world, &question.pod, &world.rows())?);
+                if !feasible.contains(&true) {
+                    return Ok(Scoring::Skipped);
+                }
+                scored(&module, &world, scores_of(&module, &world, &question.pod, &world.rows(), &feasible)?, &feasible)
+            };
+            match scoring() {
+                Ok(Scoring::Scored(scores)) => {
+                    let Some((lowest, highest)) = bounds(&scores) else { continue };
+                    distinguishes |= lowest < highest;
+                    found = Some(found.map_or((lowest, highest), |(low, high)| (low.min(lowest), high.max(highest))));
+                }
+                Ok(Scoring::Skipped | Scoring::Failed(_)) => {}
+                Err(fault) => {
+                    let check = Check::failed(NAME, format!("{}: {fault}", question.name), OUTSIDE);
+                    return Ok((check, distinguishes));
+                }
+            }
+        }
+        let detail = match found {
+            None => format!("{}, of which none has scores", counted(questions.len(), "question")),
+            Some((lowest, highest)) => {
+                let of = counted(questions.len(), "question");
+                let never = if distinguishes { "" } else { "; it never distinguishes two nodes" };
+                format!("from {lowest} to {highest} in {of}, normalization {normalization}{never}")
+            }
+        };
+        Ok((Check::passed(NAME, detail), distinguishes))
+    }
+
+    /// The largest cluster, which is grown from that of the question, is answered within the limits of a call.
+    fn is_fast(&mut self, question: &Question, call: Call) -> anyhow::Result<Check> {
         let module = self.module(question, Lifetime::PerCall)?;
         let growth = Growth::chosen(question, &module);
         let by_rows = FILTER_TIME_PER_10_000_ROWS * CHECK_NODES.div_ceil(10_000);
         let budget: Duration = question.grants().time_per_call.unwrap_or_else(|| by_rows.max(FILTER_TIME_MIN));
-        let (outcome, took) = over_grown(&module, question, &growth, CHECK_NODES);
-        Ok(match outcome {
-            Ok(rows) => {
-                let took = took.as_secs_f64() * 1e3;
-                let rejected = rejections(&rows, &growth);
-                let detail = format!("{took:.1} ms for {}, of {budget:?} of processor time; {rejected}", question.name);
-                Check::passed(name, detail)
-            }
-            Err(fault) => {
-                let cause = if is_by_size(&fault) { cause(&module, question, &growth) } else { String::new() };
-                Check::failed(
-                    name,
-                    format!("{}: {fault}{cause}", question.name),
-                    "read columns or row sets instead of nodes, or grant more with limits.timePerCall and limits.memory; until then \
-                     it rejects every node of such a cluster",
-                )
-            }
-        })
+        Ok(grown::check(&module, question, &growth, call, budget))
     }
 }
 
-/// The verdict over a grown cluster, and the time of its call.
-fn over_grown(
-    module: &Arc<Module>,
-    question: &Question,
-    growth: &Growth,
-    nodes: u32,
-) -> (Result<Rows, Fault>, Duration) {
-    let objects = growth.objects(&question.objects, nodes);
-    let world = World::new(&question.policy, module, objects, &growth.sums(question, nodes));
-    let rows = world.rows();
-    // Columns are built once for all calls on a snapshot: the second call is what a pod costs.
-    let _warm_up = rows_of(module, &world, &question.pod, &rows);
-    let started = Instant::now();
-    (rows_of(module, &world, &question.pod, &rows), started.elapsed())
-}
-
-/// Whether a call over fewer facts might not have ended in this fault.
-fn is_by_size(fault: &Fault) -> bool {
-    matches!(fault.kind, FaultKind::Deadline | FaultKind::Memory | FaultKind::OutputTooLarge)
-}
-
-/// Names the part of a large cluster without which a call is within its limits, else whether fewer nodes are.
-fn cause(module: &Arc<Module>, question: &Question, growth: &Growth) -> String {
-    let is_within = |growth: &Growth, nodes: u32| {
-        let (outcome, _) = over_grown(module, question, growth, nodes);
-        !outcome.is_err_and(|fault| is_by_size(&fault))
-    };
-    let few = CHECK_NODES / 10;
-    let found = growth.parts().take(GROWTH_SUSPECTS).find(|part| is_within(&growth.without(part), CHECK_NODES));
-    match found {
-        Some(part) => format!(
-            "; it grows with the number of {}: with those of the case alone it is within its limits",
-            part.text()
-        ),
-        None if is_within(growth, few) => format!("; it grows with the number of nodes: {few} are within its limits"),
-        None => format!("; {few} nodes take too much as well"),
-    }
-}
-
-/// How many nodes are rejected, and whether that are all although some of the case fit.
-fn rejections(rows: &[Option<Failure>], growth: &Growth) -> String {
-    let rejected = rows.iter().filter(|failure| failure.is_some()).count();
-    match growth.of_case {
-        Some((fitting @ 1.., all)) if rejected == rows.len() => {
-            format!("it rejects every node of that cluster, where {fitting} of {all} fit in the case")
-        }
-        _ => format!("{rejected} are rejected"),
-    }
-}
+/// Advice where a score is not from 0 to 100.
+const OUTSIDE: &str = "return raw scores from 0 to 100, or name the normalization that makes such scores of them: by-largest of counts, \
+                       by-largest-reversed of costs, by-range of numbers that can be negative, by-distance of distances";
 
 /// The verdict of a question over all of its nodes.
 fn whole(module: &Module, world: &World, question: &Question) -> Result<Rows, Fault> {

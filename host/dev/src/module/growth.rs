@@ -2,7 +2,7 @@
 //!
 //! Copies of a rack that all have the rack's name are one large rack, which a cap on racks rejects where the case fits. Copies with names
 //! of their own are racks like that of the case. But a label whose value the pod asks for must keep it. Nobody knows which labels are which,
-//! so the module is asked: a value gets other names in the copies where that changes no verdict of the case. What the case rejects is then
+//! so the module is asked: a value gets other names in the copies where that changes no verdict and no score of the case. What the case rejects is then
 //! rejected in the large cluster too, and there are as many racks and namespaces as nodes ask for. Start at [`Growth::chosen`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +12,11 @@ use nodesift_engine::Batch;
 use nodesift_object::{Node, Object, Pod};
 use nodesift_sandbox::Module;
 use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::wire::scoring::Scores;
 
 use super::call::World;
 use super::cases::NodeSums;
+use super::scoring;
 use super::subject::Question;
 use crate::limits::{GROWTH_COPIES, GROWTH_LABELS, GROWTH_PODS};
 
@@ -67,10 +69,10 @@ impl Growth {
     pub(super) fn chosen(question: &Question, module: &Arc<Module>) -> Self {
         let case = Case::new(&question.objects);
         let parts: BTreeSet<Part> = (!case.pods.is_empty()).then_some(Part::Pods).into_iter().collect();
-        let Ok(of_case) = fits(module, question, &question.objects, &question.sums) else {
+        let Ok(of_case) = said(module, question, &question.objects, &question.sums) else {
             return Self { parts, of_case: None };
         };
-        let fitting = of_case.values().filter(|fits| **fits).count();
+        let fitting = of_case.values().filter(|said| said.fits).count();
         let mut growth = Self { parts, of_case: Some((fitting, of_case.len())) };
         let mut changes = growth.changes(question, module, &of_case);
         let is_of_few = |part: &Part| matches!(part, Part::Label(key) if OF_FEW_VALUES.contains(&key.as_str()));
@@ -110,15 +112,15 @@ impl Growth {
     }
 
     /// How many nodes of a few copies are answered otherwise than in the case; all where the call ends in a fault.
-    fn changes(&self, question: &Question, module: &Arc<Module>, of_case: &BTreeMap<String, bool>) -> usize {
+    fn changes(&self, question: &Question, module: &Arc<Module>, of_case: &BTreeMap<String, Said>) -> usize {
         let count = of_case.len().saturating_mul(GROWTH_COPIES);
         let nodes = u32::try_from(count).unwrap_or(u32::MAX);
         let objects: Vec<Object> = self.objects(&question.objects, nodes).collect();
-        let Ok(grown) = fits(module, question, &objects, &self.sums(question, nodes)) else { return count };
-        let changed = |name: &str, fits: bool| {
-            (0..GROWTH_COPIES).filter(|copy| grown.get(&copied(name, *copy)) != Some(&fits)).count()
+        let Ok(grown) = said(module, question, &objects, &self.sums(question, nodes)) else { return count };
+        let changed = |name: &str, said: &Said| {
+            (0..GROWTH_COPIES).filter(|copy| grown.get(&copied(name, *copy)) != Some(said)).count()
         };
-        of_case.iter().map(|(name, fits)| changed(name, *fits)).sum()
+        of_case.iter().map(|(name, said)| changed(name, said)).sum()
     }
 
     /// Objects of a cluster with so many nodes. The first ones are those of the case.
@@ -251,18 +253,38 @@ fn copied_uid(uid: &str, copy: usize) -> String {
     if uid.is_empty() { String::new() } else { copied(uid, copy) }
 }
 
-/// Whether each node fits the pod of a question, by name.
-fn fits(
+/// Answer of a module about a node.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    fits: bool,
+    /// Its raw score; `None` where the module does not score the pod.
+    raw: Option<i64>,
+}
+
+/// The answer about each node for the pod of a question, by name.
+fn said(
     module: &Arc<Module>,
     question: &Question,
     objects: &[Object],
     sums: &NodeSums,
-) -> Result<BTreeMap<String, bool>, Fault> {
+) -> Result<BTreeMap<String, Said>, Fault> {
     let world = World::new(&question.policy, module, objects, sums);
     let context = world.context(&question.pod, Batch::All);
     let rows = context.rows();
     let verdict = module.filter(Arc::new(context), rows, None)?;
-    Ok(world.nodes().enumerate().map(|(row, name)| (name.to_owned(), verdict.failure_at(row).is_none())).collect())
+    let feasible: Vec<bool> = (0..rows as usize).map(|row| verdict.failure_at(row).is_none()).collect();
+    let mut scores = Vec::new();
+    if module.normalization().is_some() && rows > 0 {
+        let context = scoring::facts(module, &world, &question.pod, Batch::All, &feasible);
+        if let Scores::ByRow(by_row) = module.score(Arc::new(context), rows, None)? {
+            scores = by_row;
+        }
+    }
+    let said = |(row, name): (usize, &str)| {
+        let fits = feasible.get(row).copied().unwrap_or_default();
+        (name.to_owned(), Said { fits, raw: scores.get(row).copied() })
+    };
+    Ok(world.nodes().enumerate().map(said).collect())
 }
 
 #[cfg(test)]

@@ -21,12 +21,13 @@ use nodesift::terminal::{self, Paint, escaped};
 ///
 /// [`Failure::Usage`] if the name is none for a project, [`Failure::Files`] if a file cannot be written.
 pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
-    let created = nodesift_module::new(&args.folder, args.kind, args.lang, &args.sdk).map_err(|error| match error {
-        NewError::Name(_) | NewError::Exists(_) | NewError::Language(_) => Failure::Usage(error.to_string()),
-        NewError::Sdk(..) | NewError::Write(..) => Failure::Files(anyhow::Error::new(error)),
-    })?;
+    let created =
+        nodesift_module::new(&args.folder, args.kind(), args.lang, &args.sdk).map_err(|error| match error {
+            NewError::Name(_) | NewError::Exists(_) | NewError::Language { .. } => Failure::Usage(error.to_string()),
+            NewError::Sdk(..) | NewError::Write(..) => Failure::Files(anyhow::Error::new(error)),
+        })?;
     let folder = created.folder.display();
-    let mut text = format!("{folder}: {} in {}\n", what(args.kind), args.lang);
+    let mut text = format!("{folder}: {} in {}\n", what(args.kind()), args.lang);
     for file in &created.files {
         let _infallible = writeln!(text, "  {file}");
     }
@@ -34,7 +35,7 @@ pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
     for command in created.test_commands.iter().chain(&["nodesift-dev module build", "nodesift-dev module test"]) {
         let _infallible = writeln!(text, "  {command}");
     }
-    if args.kind == Kind::Predicate {
+    if args.kind() != Kind::Accounting {
         text += "  nodesift serve --sample --policy policy.yaml\n";
     }
     terminal::print(&escaped(&text))
@@ -44,6 +45,7 @@ pub(crate) fn new(args: &ModuleNewArgs) -> anyhow::Result<()> {
 fn what(kind: Kind) -> &'static str {
     match kind {
         Kind::Predicate => "a predicate",
+        Kind::Scorer => "a scorer",
         Kind::Accounting => "an accounting module",
     }
 }
@@ -78,7 +80,7 @@ pub(crate) fn build(args: &ModuleBuildArgs) -> anyhow::Result<()> {
 /// The file of a project's module, by the kind of the module.
 pub(super) fn module_file(folder: &Path, component: &[u8]) -> PathBuf {
     let kind = if inspect_accounting(component).is_some() { Kind::Accounting } else { Kind::Predicate };
-    folder.join(kind.name()).with_extension("wasm")
+    folder.join(kind.module()).with_extension("wasm")
 }
 
 /// Replaces the file as a whole: a sidecar that follows it never reads half a module.

@@ -13,7 +13,7 @@ use nodesift_sandbox::Grants;
 use serde_json::{Map, Value, json};
 
 use super::call;
-use super::cases::{CASES_FILE, Cases, Expected, Given, NodeSums, granted};
+use super::cases::{CASES_FILE, Case, Cases, Expected, Given, NodeSums, granted};
 use crate::limits::HOSTILE_LABELS;
 
 /// A module and what it is granted.
@@ -85,20 +85,18 @@ impl Subject {
         Ok(questions)
     }
 
-    /// The question that is measured: the first case beside the module that rejects some of its nodes, else the pod with every text of
-    /// the arguments as a label.
+    /// The question that is measured: the first case beside the module that tells its nodes apart, by scores or else by verdicts; without
+    /// one, the pod with every text of the arguments as a label.
     ///
     /// # Errors
     ///
     /// As [`Self::questions`].
     pub(super) fn typical(&self) -> anyhow::Result<Question> {
-        let cases = self.cases.iter().flat_map(|cases| &cases.cases).zip(self.cases());
-        let is_typical = |expected: &Expected| {
-            let Expected::Verdict { nodes, .. } = expected else { return false };
-            nodes.len() > 1 && nodes.values().any(|wanted| Some(wanted) != nodes.values().next())
-        };
-        let found = cases.filter(|(case, _)| is_typical(&case.expected)).map(|(_, question)| question).next();
-        match found {
+        let scores = |case: &&Case| matches!(case.expected, Expected::Verdict { scores: Some(_), .. });
+        let typical = |case: &&Case| case.expected.tells_nodes_apart();
+        let cases = || self.cases.iter().flat_map(|cases| &cases.cases).filter(typical);
+        let found = cases().find(scores).or_else(|| cases().next());
+        match found.map(question_of) {
             Some(question) => Ok(question),
             None => {
                 let hostile = Hostile { keys: self.label_keys(), annotations: &self.policy.settings.annotation_keys };
@@ -117,13 +115,7 @@ impl Subject {
     /// The cases that ask for a verdict.
     fn cases(&self) -> impl Iterator<Item = Question> {
         let cases = self.cases.iter().flat_map(|cases| &cases.cases);
-        cases.filter(|case| matches!(case.expected, Expected::Verdict { .. })).map(|case| Question {
-            name: format!("case {:?}", case.name),
-            policy: case.policy.clone(),
-            pod: (*case.pod).clone(),
-            objects: case.objects.clone(),
-            sums: case.sums.clone(),
-        })
+        cases.filter(|case| matches!(case.expected, Expected::Verdict { .. })).map(question_of)
     }
 
     /// Every text in the arguments, some of which are keys of labels, and the keys of labels in the cases, each once.
@@ -160,6 +152,16 @@ impl Subject {
         let keys: BTreeSet<&String> = policy.settings.annotation_keys.iter().chain(of_cases).collect();
         policy.settings.annotation_keys = keys.into_iter().cloned().collect();
         policy
+    }
+}
+
+fn question_of(case: &Case) -> Question {
+    Question {
+        name: format!("case {:?}", case.name),
+        policy: case.policy.clone(),
+        pod: (*case.pod).clone(),
+        objects: case.objects.clone(),
+        sums: case.sums.clone(),
     }
 }
 

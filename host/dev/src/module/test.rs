@@ -23,8 +23,9 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::accounting;
-use super::call::{Modules, Outcome};
+use super::call::{Asked, Modules, Outcome};
 use super::cases::{Case, Cases, Given};
+use super::scoring::Scoring;
 use crate::args::ModuleTestArgs;
 pub(super) use compare::Difference;
 pub(super) use missed::Missed;
@@ -76,6 +77,8 @@ pub(super) struct Result {
     /// Lines that were dropped because they were too many.
     pub(super) dropped: u64,
     pub(super) fault: Option<Fault>,
+    /// Scores of its nodes, where the module scores; the names are those of all nodes.
+    pub(super) scoring: Option<(Scoring, Vec<String>)>,
 }
 
 /// Result of a case, and the facts that a policy has to name for it.
@@ -105,16 +108,24 @@ fn run(target: &Target) -> anyhow::Result<Report> {
 }
 
 fn result(modules: &mut Modules, case: &Case) -> anyhow::Result<Run> {
-    let answer = modules.ask(&case.module, &case.policy, (&case.objects, &case.sums), &case.pod, case.now)?;
+    let Case { module, policy, objects, sums, pod, candidates, now, .. } = case;
+    let (cluster, candidates) = ((objects.as_slice(), sums), candidates.as_ref());
+    let answer = modules.ask(Asked { path: module, policy, cluster, pod, candidates, now: *now })?;
+    let differences = compare::differences(&case.expected, &answer);
+    let (fault, scoring) = match (answer.outcome, answer.scoring) {
+        (Outcome::Faulted(fault), _) | (_, Some(Err(fault))) => (Some(fault), None),
+        (_, scoring) => (None, scoring.and_then(std::result::Result::ok).map(|scoring| (scoring, answer.nodes))),
+    };
     let result = Result {
         name: case.name.clone(),
         line: case.line,
         module: case.module.display().to_string(),
         digest: modules.digest(&case.module).unwrap_or_default(),
-        differences: compare::differences(&case.expected, &answer),
+        differences,
         lines: answer.lines,
         dropped: answer.dropped,
-        fault: if let Outcome::Faulted(fault) = answer.outcome { Some(fault) } else { None },
+        fault,
+        scoring,
     };
     Ok((result, answer.facts))
 }
@@ -145,7 +156,7 @@ mod tests {
     #[test]
     fn every_committed_file_of_cases_is_read() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let (mut of_predicates, mut of_accounting) = (0, 0);
+        let (mut of_predicates, mut of_scorers, mut of_accounting) = (0, 0, 0);
         for folder in ["predicates/examples", "sdk/predicate/module/templates"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let entry_path = entry.unwrap().path();
@@ -160,24 +171,27 @@ mod tests {
                 }
                 of_predicates += 1;
                 let cases = Cases::read(&file, Given::default()).map_err(text).unwrap();
+                let scores = |expected: &Expected| matches!(expected, Expected::Verdict { scores: Some(_), .. });
+                if cases.cases.iter().any(|case| scores(&case.expected)) {
+                    of_scorers += 1;
+                    assert!(
+                        cases.cases.iter().any(|case| case.expected.tells_nodes_apart()),
+                        "every node has the same score: {}",
+                        file.display()
+                    );
+                    continue;
+                }
                 // A predicate that rejects nothing, or everything, passes no file that has a case of both.
                 let has = |wanted: fn(&Wanted) -> bool| {
                     let mut verdicts = cases.cases.iter().map(|case| &case.expected);
                     verdicts.any(|case| matches!(case, Expected::Verdict { nodes, .. } if nodes.values().any(wanted)))
                 };
-                // What only scores rejects nothing.
-                let source = std::fs::read_to_string(entry_path.join("src/lib.rs")).unwrap_or_default();
-                if !source.contains(", scorer)") {
-                    assert!(
-                        has(|wanted| matches!(wanted, Wanted::Rejected(_))),
-                        "nothing is rejected: {}",
-                        file.display()
-                    );
-                }
+                assert!(has(|wanted| matches!(wanted, Wanted::Rejected(_))), "nothing is rejected: {}", file.display());
                 assert!(has(|wanted| matches!(wanted, Wanted::Fits)), "nothing fits: {}", file.display());
             }
         }
         assert!(of_predicates >= 5, "{of_predicates}");
+        assert!(of_scorers >= 2, "{of_scorers}");
         assert!(of_accounting >= 3, "{of_accounting}");
     }
 }

@@ -197,7 +197,7 @@ impl Context {
 
     /// Sets the rows of the cluster on which the pod fits, as flags: one entry per row of the cluster.
     #[must_use]
-    pub(crate) fn with_candidates(self, candidates: Arc<[u8]>) -> Self {
+    pub fn with_candidates(self, candidates: Arc<[u8]>) -> Self {
         Self { candidates: Some(candidates), ..self }
     }
 

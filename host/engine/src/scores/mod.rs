@@ -19,6 +19,7 @@ mod scorer;
 #[cfg(test)]
 mod tests;
 
+pub use normalization::normalize;
 pub use pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
 pub(crate) use run::score;
 pub use scorer::ActiveScorer;

@@ -13,7 +13,7 @@ use crate::limits::MAX_SCORE;
 /// # Errors
 ///
 /// The place and score of the first row whose score is not from 0 to 100.
-pub(super) fn normalize(normalization: Normalization, scores: &mut [i64]) -> Result<(), (usize, i64)> {
+pub fn normalize(normalization: Normalization, scores: &mut [i64]) -> Result<(), (usize, i64)> {
     match normalization {
         Normalization::None => each(scores, |raw| raw),
         Normalization::ByLargest => by_largest(scores, false),

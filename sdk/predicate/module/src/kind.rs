@@ -1,4 +1,4 @@
-//! Kinds of modules: predicates and accounting modules. Start at [`Kind`].
+//! Kinds of modules: predicates, scorers and accounting modules. Start at [`Kind`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,19 +9,31 @@ pub enum Kind {
     /// It rejects nodes for pods.
     #[default]
     Predicate,
+    /// It says how good nodes are for pods. Its component is that of a predicate, with a second export.
+    Scorer,
     /// It says what pods take of their nodes.
     Accounting,
 }
 
 impl Kind {
     /// Every kind, predicates first.
-    pub const ALL: [Self; 2] = [Self::Predicate, Self::Accounting];
+    pub const ALL: [Self; 3] = [Self::Predicate, Self::Scorer, Self::Accounting];
 
-    /// The name in commands, and that of the built module's file without its ending.
+    /// The name in commands.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Predicate => "predicate",
+            Self::Scorer => "scorer",
+            Self::Accounting => "accounting",
+        }
+    }
+
+    /// The name of the built module's file without its ending: that of the export that every component of this kind has.
+    #[must_use]
+    pub fn module(self) -> &'static str {
+        match self {
+            Self::Predicate | Self::Scorer => "predicate",
             Self::Accounting => "accounting",
         }
     }

@@ -18,12 +18,18 @@ macro_rules! pack {
 pub(crate) use pack;
 
 impl Pack {
+    /// A pack without any files.
+    pub(crate) const NONE: Self = Self(&[]);
+
     /// The files, by their paths with `/` between folders.
     ///
     /// # Errors
     ///
     /// Never for a pack that the build script has made.
     pub(crate) fn files(self) -> std::io::Result<BTreeMap<String, String>> {
+        if self.0.is_empty() {
+            return Ok(BTreeMap::new());
+        }
         let mut text = String::new();
         GzDecoder::new(self.0).read_to_string(&mut text)?;
         Ok(serde_json::from_str(&text)?)

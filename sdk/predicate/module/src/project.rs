@@ -33,6 +33,9 @@ use crate::sdk::Sdk;
 /// The files that projects in every language have.
 const COMMON: Pack = pack!("template-common");
 
+/// The files that take the place of some of these in projects of scorers, in every language.
+const COMMON_SCORE: Pack = pack!("template-common-score");
+
 /// The project of an accounting module.
 const ACCOUNTING: Pack = pack!("template-rust-accounting");
 
@@ -59,9 +62,16 @@ pub enum NewError {
          and has at most {NAME_BYTES} bytes"
     )]
     Name(String),
-    /// There is no such template.
-    #[error("accounting modules are started in rust, not in {0}")]
-    Language(Language),
+    /// There is no template of this kind in the language.
+    #[error("there is no project of kind {kind} in {language} to start with; there are those in {}", names(.known))]
+    Language {
+        /// The kind that was asked for.
+        kind: Kind,
+        /// The language that was asked for.
+        language: Language,
+        /// Languages that have one.
+        known: Vec<Language>,
+    },
     /// There is something in the folder.
     #[error("{} is there already and not empty", .0.display())]
     Exists(PathBuf),
@@ -92,14 +102,18 @@ pub fn new(folder: &Path, kind: Kind, language: Language, sdk: &Sdk) -> Result<C
         Sdk::Registry if language == Language::C => Sdk::Carried,
         other => other.clone(),
     };
-    if kind == Kind::Accounting && language != Language::Rust {
-        return Err(NewError::Language(language));
+    let read = |pack: Pack| pack.files().map_err(|error| NewError::Write(folder.to_owned(), error));
+    let mut template = read(template(kind, language))?;
+    if template.is_empty() {
+        let known = Language::ALL.into_iter();
+        let known = known.filter(|other| self::template(kind, *other).files().is_ok_and(|files| !files.is_empty()));
+        return Err(NewError::Language { kind, language, known: known.collect() });
     }
     let (support, version) = (language.support(), env!("CARGO_PKG_VERSION"));
     let values = [
         ("{{language}}", language.name().to_owned()),
         ("{{sdk}}", support.sdk_reference(&sdk, version)),
-        ("{{module}}", kind.name().to_owned()),
+        ("{{module}}", kind.module().to_owned()),
         ("{{title}}", support.title().to_owned()),
         ("{{source}}", support.source().to_owned()),
         ("{{tests}}", support.test_commands().join("\n")),
@@ -117,13 +131,12 @@ pub fn new(folder: &Path, kind: Kind, language: Language, sdk: &Sdk) -> Result<C
     ];
     let fill = |text: &str| values.iter().fold(text.to_owned(), |text, (key, value)| text.replace(key, value));
 
-    let read = |pack: Pack| pack.files().map_err(|error| NewError::Write(folder.to_owned(), error));
     // A language's own file takes the place of the one for all.
     let mut files: BTreeMap<String, String> = read(COMMON)?;
-    files.extend(read(match kind {
-        Kind::Predicate => support.template(),
-        Kind::Accounting => ACCOUNTING,
-    })?);
+    if kind == Kind::Scorer {
+        files.extend(read(COMMON_SCORE)?);
+    }
+    files.append(&mut template);
     let files: BTreeMap<String, String> = files
         .iter()
         .map(|(path, text)| (fill(path.strip_suffix(TEMPLATE_ENDING).unwrap_or(path)), fill(text)))
@@ -135,6 +148,20 @@ pub fn new(folder: &Path, kind: Kind, language: Language, sdk: &Sdk) -> Result<C
     }
     let files = files.into_keys().collect();
     Ok(Created { folder: folder.to_owned(), files, test_commands: support.test_commands() })
+}
+
+/// The files of a kind of project in a language; none where there is no such template.
+fn template(kind: Kind, language: Language) -> Pack {
+    match kind {
+        Kind::Predicate => language.support().template(),
+        Kind::Scorer => language.support().scorer_template(),
+        Kind::Accounting if language == Language::Rust => ACCOUNTING,
+        Kind::Accounting => Pack::NONE,
+    }
+}
+
+fn names(languages: &[Language]) -> String {
+    languages.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ")
 }
 
 fn write_all(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), NewError> {
@@ -280,7 +307,38 @@ mod tests {
         assert!(manifest.contains("accounting = \"GpuMemory\""), "{manifest}");
         assert!(project.join("sdk/rust/wit/accounting/accounting.wit").is_file());
         let other = new(&folder.path().join("other"), Kind::Accounting, Language::Go, &Sdk::Carried);
-        assert!(matches!(other, Err(NewError::Language(Language::Go))), "{other:?}");
+        let refused = other.unwrap_err().to_string();
+        assert_eq!(refused, "there is no project of kind accounting in go to start with; there are those in rust");
+    }
+
+    #[test]
+    fn a_project_of_a_scorer_is_whole_in_every_language_that_has_one() {
+        for language in Language::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let project = folder.path().join("team-first");
+            let files = template(Kind::Scorer, language).files().unwrap();
+            if files.is_empty() {
+                let refused = new(&project, Kind::Scorer, language, &Sdk::Carried).unwrap_err().to_string();
+                assert!(refused.starts_with(&format!("there is no project of kind scorer in {language}")), "{refused}");
+                assert!(!project.exists());
+                continue;
+            }
+            let created = new(&project, Kind::Scorer, language, &Sdk::Carried).unwrap();
+            assert_eq!(Language::detect(&project).unwrap(), language);
+            let read = |file: &str| std::fs::read_to_string(project.join(file)).unwrap();
+            assert!(project.join(language.support().source()).is_file(), "{language}");
+            assert!(read("cases.yaml").contains("scores:"), "{language}");
+            let (policy, readme) = (read("policy.yaml"), read("README.md"));
+            assert!(policy.contains("  scores:\n") && policy.contains("predicate.wasm"), "{language}: {policy}");
+            assert!(readme.contains("scorer") && readme.lines().count() <= README_LINES, "{language}: {readme}");
+            for file in &created.files {
+                let text = read(file);
+                let mut braces = text.match_indices("{{");
+                let is_left = braces.any(|(at, _)| text[at + 2..].starts_with(|c: char| c.is_lowercase()));
+                assert!(!is_left, "{language}: {file}: {text}");
+            }
+        }
+        assert!(!template(Kind::Scorer, Language::Rust).files().unwrap().is_empty());
     }
 
     #[test]

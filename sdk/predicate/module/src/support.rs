@@ -16,6 +16,9 @@ pub(crate) trait Support: Sync {
     /// their paths; the ending `.in` of a path is dropped.
     fn template(&self) -> Pack;
 
+    /// The files of a new project of a scorer, as those of [`Self::template`]; an empty pack where there is none.
+    fn scorer_template(&self) -> Pack;
+
     /// The files of the SDK, and the folder below `sdk/` of the project that they go to.
     fn sdk(&self) -> (Pack, &'static str);
 

@@ -15,9 +15,46 @@ pub(in crate::module) enum Expected {
     Verdict {
         /// Per node, by name; empty where the case says nothing of nodes.
         nodes: BTreeMap<String, Wanted>,
+        /// Its answer as a scorer; `None` where the case says nothing of them.
+        scores: Option<WantedScores>,
         /// The lines that it logs, each a part of one; `None` where the case says nothing of them.
         log: Option<Vec<String>>,
     },
+}
+
+/// Expected answer of a scorer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::module) enum WantedScores {
+    /// Per node, by name; of other nodes the case says nothing.
+    Nodes(BTreeMap<String, WantedScore>),
+    /// It has nothing to say about the pod.
+    Skipped,
+    /// The pod cannot be scored, for a reason that contains this.
+    Error(String),
+}
+
+/// Expected score of one node, as far as a case says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::module) struct WantedScore {
+    /// The score as the module returns it; the minimum for none.
+    pub(in crate::module) raw: Option<i64>,
+    /// The score from 0 to 100 among the nodes that fit.
+    pub(in crate::module) normalized: Option<i64>,
+}
+
+impl Expected {
+    /// Whether it has different scores, or different verdicts, for two nodes.
+    pub(in crate::module) fn tells_nodes_apart(&self) -> bool {
+        match self {
+            Self::Verdict { scores: Some(WantedScores::Nodes(nodes)), .. } => {
+                nodes.values().any(|wanted| Some(wanted) != nodes.values().next())
+            }
+            Self::Verdict { scores: None, nodes, .. } => {
+                nodes.values().any(|wanted| Some(wanted) != nodes.values().next())
+            }
+            Self::Verdict { .. } | Self::Refusal(_) | Self::Fault(_) => false,
+        }
+    }
 }
 
 /// A call that fails.

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::expected::{Expected, ExpectedFault, Rejection, Wanted};
 use super::objects::{NodeSums, Reading};
+use super::scores;
 use super::settings::{Beside, Settings};
 use super::{Case, Cases, Given};
 
@@ -49,6 +50,10 @@ const CASE: &[&str] = &[
     "pod",
     "fits",
     "rejects",
+    "candidates",
+    "scores",
+    "skipped",
+    "error",
     "refuses",
     "fault",
     "log",
@@ -172,20 +177,22 @@ impl File<'_> {
         let name = reader.text((name, name_path)).map(|name| name.value).unwrap_or_default();
         let module = reader.text(fields.get("module")).map_or_else(|| self.module.clone(), |text| text.value);
         let module = self.given.map_or_else(|| self.folder.join(module), Path::to_owned);
-        if let Some(beside) = self.beside.filter(|beside| beside.decides && beside.predicate(&module).is_none()) {
+        if let Some(beside) = self.beside.filter(|beside| beside.decides && beside.entry(&module).is_none()) {
             let (policy, module) = (beside.path.display(), module.display());
-            reader.refuse(at, path, format!("{policy} has no predicate with the module {module}"));
+            reader.refuse(at, path, format!("{policy} has no predicate and no scorer with the module {module}"));
         }
         let settings = settings(reader, &fields).or(&self.settings);
         let policy = settings.policy(&module, self.beside).map_err(|problems| reader.problems.extend(problems)).ok();
         let (pod, objects, sums) = self.cluster(reader, at, &fields);
         let nodes: Vec<String> = objects.iter().filter(|object| object.kind() == Kind::Node).map(Object::key).collect();
         let expected = expected(reader, at, path, &fields, &nodes);
+        let candidates = scores::candidates(reader, &fields, &nodes);
         let now = match fields.get("now") {
             (None, _) => moment(reader, self.fields.get("now")),
             own => moment(reader, own),
         };
-        Some(Case { name, line: at.line, module, policy: policy?, pod: pod?, objects, sums, now, expected: expected? })
+        let (policy, pod, expected) = (policy?, pod?, expected?);
+        Some(Case { name, line: at.line, module, policy, pod, objects, sums, candidates, now, expected })
     }
 
     /// The pod of a case, everything else in its cluster, and what its nodes show of sums.
@@ -242,6 +249,7 @@ fn moment(reader: &mut Reader, (at, path): (Option<&At<Tree>>, String)) -> Optio
 fn expected(reader: &mut Reader, at: &At<Tree>, path: &str, fields: &Fields<'_>, nodes: &[String]) -> Option<Expected> {
     let said: Vec<&str> = ["fits", "rejects", "refuses", "fault", "log"]
         .into_iter()
+        .chain(scores::FIELDS)
         .filter(|name| fields.get(name).0.is_some())
         .collect();
     let alone = |reader: &mut Reader, name: &str, why: &str| {
@@ -250,7 +258,11 @@ fn expected(reader: &mut Reader, at: &At<Tree>, path: &str, fields: &Fields<'_>,
         }
     };
     if said.is_empty() {
-        reader.refuse(at, path, "expects nothing: say what fits, or give rejects, refuses, fault or log");
+        reader.refuse(
+            at,
+            path,
+            "expects nothing: say what fits, or give rejects, scores, skipped, error, refuses, fault or log",
+        );
         return None;
     }
     if said.contains(&"refuses") {
@@ -263,7 +275,11 @@ fn expected(reader: &mut Reader, at: &At<Tree>, path: &str, fields: &Fields<'_>,
     }
     let log = reader.texts(fields.get("log"));
     let log = log.map(|lines| lines.value.into_iter().flatten().map(|line| line.value).collect());
-    Some(Expected::Verdict { nodes: wanted(reader, fields, nodes)?, log })
+    Some(Expected::Verdict {
+        nodes: wanted(reader, fields, nodes)?,
+        scores: scores::wanted(reader, fields, nodes),
+        log,
+    })
 }
 
 fn others(said: &[&str], name: &str) -> String {
@@ -342,7 +358,7 @@ fn wanted(reader: &mut Reader, fields: &Fields<'_>, nodes: &[String]) -> Option<
     Some(wanted)
 }
 
-fn unknown(name: &str, nodes: &[String]) -> String {
+pub(super) fn unknown(name: &str, nodes: &[String]) -> String {
     format!("{name:?} is no node of the case; there are {}", nodes.join(", "))
 }
 

@@ -2,15 +2,19 @@
 //!
 //! What a file of cases says of it is checked by the reader of policies, as a policy of one predicate.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nodesift_policy::tree::At;
-use nodesift_policy::{API_VERSION, ModuleSource, Policy, PolicyError, PolicyText, PredicateSpec, Problem};
+use nodesift_policy::{
+    API_VERSION, ModuleSource, Policy, PolicyError, PolicyText, PredicateSpec, Problem, ScorerSpec, SpecLimits,
+};
 use serde_json::{Value, json};
 
 use nodesift::cluster;
 use nodesift::exit::Failure;
 use nodesift_engine::PolicySettings;
+use nodesift_sandbox::Interface;
 
 /// The scheduler whose pods are not foreign, where nothing says so.
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -71,13 +75,36 @@ impl Beside {
         &self.policy.settings
     }
 
-    /// Its predicate with this module.
-    pub(super) fn predicate(&self, module: &Path) -> Option<&PredicateSpec> {
+    /// Its entry with this module: that of a predicate, else that of a scorer.
+    pub(super) fn entry(&self, module: &Path) -> Option<Entry<'_>> {
         let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        self.policy.predicates.iter().find(|spec| match &spec.module {
+        let is_own = |source: &ModuleSource| match source {
             ModuleSource::Path { path, .. } => whole(path.path()) == whole(module),
             ModuleSource::Builtin | ModuleSource::Oci { .. } | ModuleSource::Registry(_) => false,
-        })
+        };
+        let predicate = self.policy.predicates.iter().find(|spec| is_own(&spec.module));
+        let scorer = self.policy.scores.iter().find(|spec| is_own(&spec.module));
+        predicate.map(Entry::from).or_else(|| scorer.map(Entry::from))
+    }
+}
+
+/// Grants of a policy for a module, under `spec.predicates` or `spec.scores`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'p> {
+    args: &'p Value,
+    allow: Option<&'p BTreeSet<Interface>>,
+    limits: SpecLimits,
+}
+
+impl<'p> From<&'p PredicateSpec> for Entry<'p> {
+    fn from(spec: &'p PredicateSpec) -> Self {
+        Self { args: &spec.args, allow: spec.allow.as_ref(), limits: spec.limits }
+    }
+}
+
+impl<'p> From<&'p ScorerSpec> for Entry<'p> {
+    fn from(spec: &'p ScorerSpec) -> Self {
+        Self { args: &spec.args, allow: spec.allow.as_ref(), limits: spec.limits }
     }
 }
 
@@ -96,9 +123,13 @@ pub(in crate::module) fn granted(module: &Path, args: Option<&str>, named: Optio
         None => Beside::read(folder, None),
     };
     let beside = beside.map_err(|error| Failure::Policy(anyhow::Error::new(error)))?;
-    let spec = beside.as_ref().and_then(|beside| beside.predicate(module));
+    let spec = beside.as_ref().and_then(|beside| beside.entry(module));
     if let (Some(path), None) = (named, spec) {
-        return Err(usage(format!("{} has no predicate with the module {}", path.display(), module.display())));
+        return Err(usage(format!(
+            "{} has no predicate and no scorer with the module {}",
+            path.display(),
+            module.display()
+        )));
     }
     let value = match args {
         Some(text) => {
@@ -173,9 +204,9 @@ impl Settings {
         if decides || self.config_maps.is_none() {
             policy.settings.config_maps.clone_from(&beside.policy.settings.config_maps);
         }
-        if let (Some(own), Some(granted)) = (policy.predicates.first_mut(), beside.predicate(module)) {
+        if let (Some(own), Some(granted)) = (policy.predicates.first_mut(), beside.entry(module)) {
             if self.allow.is_none() {
-                own.allow.clone_from(&granted.allow);
+                own.allow = granted.allow.cloned();
             }
             if self.limits.is_none() {
                 own.limits = granted.limits;

@@ -96,7 +96,7 @@ fn expectations_are_of_every_node_or_of_those_that_are_named() {
         ("fits: none, rejects: {b: r}", any(), rejected(Some(&["r"]), None)),
     ] {
         let case = cases(&format!("{nodes}{said}}}")).remove(0);
-        let Expected::Verdict { nodes, log: None } = case.expected else { unreachable!("{said}") };
+        let Expected::Verdict { nodes, scores: None, log: None } = case.expected else { unreachable!("{said}") };
         assert_eq!((nodes.get("a"), nodes.get("b")), (Some(&a), Some(&b)), "{said}");
     }
     for (said, expected) in [
@@ -106,10 +106,49 @@ fn expectations_are_of_every_node_or_of_those_that_are_named() {
             "fault: {kind: Trap, detail: x}",
             Expected::Fault(ExpectedFault { kind: "Trap".to_owned(), detail: Some("x".to_owned()) }),
         ),
-        ("log: [one]", Expected::Verdict { nodes: BTreeMap::new(), log: Some(vec!["one".to_owned()]) }),
+        ("log: [one]", Expected::Verdict { nodes: BTreeMap::new(), scores: None, log: Some(vec!["one".to_owned()]) }),
     ] {
         assert_eq!(cases(&format!("{nodes}{said}}}")).remove(0).expected, expected, "{said}");
     }
+}
+
+#[test]
+fn scores_are_of_named_nodes_and_each_as_far_as_a_case_says() {
+    let nodes = "nodes: [{name: a}, {name: b}]\ncases:\n- {name: x, pod: {}, ";
+    let score = |raw, normalized| WantedScore { raw, normalized };
+    let of = |scores: &[(&str, WantedScore)]| {
+        WantedScores::Nodes(scores.iter().map(|(name, score)| ((*name).to_owned(), *score)).collect())
+    };
+    for (said, expected) in [
+        ("scores: {a: 0, b: 100}", of(&[("a", score(None, Some(0))), ("b", score(None, Some(100)))])),
+        ("scores: {a: {raw: -7}}", of(&[("a", score(Some(-7), None))])),
+        ("scores: {b: {raw: none, normalized: 0}}", of(&[("b", score(Some(i64::MIN), Some(0)))])),
+        ("skipped: true", WantedScores::Skipped),
+        ("error: no such", WantedScores::Error("no such".to_owned())),
+    ] {
+        let case = cases(&format!("{nodes}{said}}}")).remove(0);
+        let Expected::Verdict { nodes, scores, log: None } = case.expected else { unreachable!("{said}") };
+        assert_eq!((nodes.len(), scores, case.candidates), (0, Some(expected), None), "{said}");
+    }
+    let both = cases(&format!("{nodes}candidates: [b], rejects: {{a: r}}, scores: {{b: 5}}}}")).remove(0);
+    assert_eq!(both.candidates, Some(BTreeSet::from(["b".to_owned()])));
+    assert!(matches!(both.expected, Expected::Verdict { nodes, scores: Some(_), .. } if nodes.len() == 2));
+}
+
+#[test]
+fn the_entry_of_a_scorer_in_the_policy_beside_the_cases_has_its_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nspec:\n  schedulerNames: [a]\n  scores:\n  \
+                  - {name: Mine, module: {path: m.wasm}, args: {x: 1}, allow: [node-labels], limits: {memory: 1Mi}}\n";
+    std::fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+    let text = "module: m.wasm\nnodes: [{name: a}]\ncases: [{name: x, pod: {}, scores: {a: 1}}]\n";
+    let cases = read(text, folder.path(), Given::default()).unwrap();
+    let spec = cases.cases.first().unwrap().policy.predicates.first().unwrap().clone();
+    assert_eq!(spec.allow.unwrap().len(), 1);
+    assert_eq!(spec.limits.memory_bytes, Some(1 << 20));
+    let module = folder.path().join("m.wasm");
+    let granted = granted(&module, None, Some(&folder.path().join("policy.yaml"))).unwrap();
+    assert_eq!(granted.predicates.first().unwrap().args, serde_json::json!({"x": 1}));
 }
 
 #[test]
@@ -202,6 +241,30 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         ),
         (with("{name: x, pod: {}, fault: Trap, fits: all}"), "fault beside fits: a call that fails has no verdict"),
         (with("{name: x, pod: {}, fault: {detail: d}}"), "cases[0].fault.kind: missing"),
+        (with("{name: x, pod: {}, fault: Trap, skipped: true}"), "fault beside skipped: a call that fails"),
+        (
+            with("{name: x, pod: {}, scores: {b: 1}}"),
+            "f:3:29: cases[0].scores.b: \"b\" is no node of the case; there are a",
+        ),
+        (
+            with("{name: x, pod: {}, scores: {a: 101}}"),
+            "cases[0].scores.a: expected a score from 0 to 100; what the module",
+        ),
+        (with("{name: x, pod: {}, scores: {a: best}}"), "cases[0].scores.a: expected a score from 0 to 100"),
+        (with("{name: x, pod: {}, scores: {a: {raw: 1.5}}}"), "scores.a.raw: expected a whole number, or none"),
+        (with("{name: x, pod: {}, scores: {a: {score: 1}}}"), "scores.a.score: unknown field; expected one of raw"),
+        (with("{name: x, pod: {}, scores: {a: {}}}"), "cases[0].scores.a: empty; give raw, normalized, or both"),
+        (with("{name: x, pod: {}, scores: {}}"), "cases[0].scores: empty; name nodes with their scores"),
+        (
+            with("{name: x, pod: {}, scores: 5}"),
+            "cases[0].scores: expected a map of nodes and their scores; found a number",
+        ),
+        (with("{name: x, pod: {}, skipped: false}"), "cases[0].skipped: expected true; of a pod that is scored"),
+        (with("{name: x, pod: {}, scores: {a: 1}, skipped: true}"), "cases[0].skipped: beside scores: a scorer gives"),
+        (
+            with("{name: x, pod: {}, candidates: [b], scores: {a: 1}}"),
+            "cases[0].candidates: \"b\" is no node of the case",
+        ),
         (
             with("{name: x, pod: {lables: {}}, fits: all}"),
             "f:3:19: cases[0].pod.lables: unknown field; expected one of name",

@@ -53,6 +53,12 @@ pub(super) struct Report {
     /// Absent too where its code was in the cache.
     compile_seconds: Option<f64>,
     cluster_wide: Option<bool>,
+    /// How its scores are normalized; absent where it does not score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) normalization: Option<&'static str>,
+    /// Whether two nodes had different scores in any question; absent where none was scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) distinguishes_nodes: Option<bool>,
     imports: Vec<Import>,
     limits: Limits,
     pub(super) checks: Vec<Check>,
@@ -80,6 +86,8 @@ impl Report {
             contract: None,
             compile_seconds: None,
             cluster_wide: None,
+            normalization: None,
+            distinguishes_nodes: None,
             imports: Vec::new(),
             limits: Limits {
                 memory_bytes: granted.memory_bytes,
@@ -134,6 +142,9 @@ impl Report {
                 _ => "node by node",
             };
             let _infallible = writeln!(out, "{:<10} {evaluated}", "evaluated");
+        }
+        if let Some(normalization) = self.normalization {
+            let _infallible = writeln!(out, "{:<10} nodes, normalization {normalization}", "scores");
         }
         let _infallible = writeln!(out, "{:<10} {}", "args", self.limits.args);
         if self.contract.is_some() {

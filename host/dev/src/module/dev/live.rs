@@ -133,10 +133,10 @@ impl Drop for Live {
     }
 }
 
-/// Whether a policy has a module with this digest, as a predicate or for accounting.
+/// Whether a policy has a module with this digest, as a predicate, as a scorer or for accounting.
 fn has_module(status: &Value, digest: &str) -> bool {
-    let predicates = status["predicates"].as_array().into_iter().flatten();
-    predicates.chain([&status["accounting"]]).any(|module| module["digest"] == digest)
+    let listed = ["predicates", "scorers"].into_iter().flat_map(|list| status[list].as_array().into_iter().flatten());
+    listed.chain([&status["accounting"]]).any(|module| module["digest"] == digest)
 }
 
 /// Why a document is refused, as `nodesift policy status` says it.
@@ -170,9 +170,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_is_live_as_a_predicate_or_as_accounting() {
-        let status = json!({"predicates": [{"digest": "sha256:a"}, {"digest": "sha256:b"}], "accounting": {"digest": "sha256:c"}});
-        for (digest, is_there) in [("sha256:b", true), ("sha256:c", true), ("sha256:d", false)] {
+    fn a_build_is_live_as_a_predicate_as_a_scorer_or_as_accounting() {
+        let status = json!({"predicates": [{"digest": "sha256:a"}, {"digest": "sha256:b"}], "scorers": [{"digest": "sha256:e"}],
+            "accounting": {"digest": "sha256:c"}});
+        for (digest, is_there) in [("sha256:b", true), ("sha256:c", true), ("sha256:e", true), ("sha256:d", false)] {
             assert_eq!(has_module(&status, digest), is_there, "{digest}");
         }
         assert!(!has_module(&json!({"document": "sha256:a"}), "sha256:a"));

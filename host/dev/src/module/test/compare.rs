@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use nodesift_engine::NodeScore;
 use nodesift_sandbox::fault::Fault;
+use nodesift_sandbox::wire::scoring::NO_SCORE;
 use nodesift_sandbox::{Failure, Level, Line, Verdict};
 use serde::Serialize;
 
 use super::super::call::{Answer, Outcome};
-use super::super::cases::{Expected, ExpectedFault, Rejection, Wanted};
+use super::super::cases::{Expected, ExpectedFault, Rejection, Wanted, WantedScore, WantedScores};
+use super::super::scoring::Scoring;
 
 /// Difference between an answer and the expectation of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,12 +38,18 @@ pub(super) fn differences(expected: &Expected, answer: &Answer) -> Vec<Differenc
     match (expected, &answer.outcome) {
         (Expected::Refusal(text), Outcome::Refused(found)) if found.contains(text) => Vec::new(),
         (Expected::Refusal(text), outcome) => one(format!("refused arguments: {text}"), told(outcome)),
-        (Expected::Fault(wanted), Outcome::Faulted(found)) if is_fault(wanted, found) => Vec::new(),
         (Expected::Fault(wanted), outcome) => {
+            let found = match (outcome, &answer.scoring) {
+                (Outcome::Faulted(found), _) | (_, Some(Err(found))) => Some(found),
+                _ => None,
+            };
+            if found.is_some_and(|found| is_fault(wanted, found)) {
+                return Vec::new();
+            }
             let detail = wanted.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
-            one(format!("the fault {}{detail}", wanted.kind), told(outcome))
+            one(format!("the fault {}{detail}", wanted.kind), found.map_or_else(|| told(outcome), fault_text))
         }
-        (Expected::Verdict { nodes, log }, Outcome::Decided(verdict)) => {
+        (Expected::Verdict { nodes, scores, log }, Outcome::Decided(verdict)) => {
             let row = |(place, name): (usize, &String)| {
                 let (wanted, found) = (nodes.get(name)?, verdict.failure_at(place));
                 let difference = || Difference {
@@ -51,6 +60,7 @@ pub(super) fn differences(expected: &Expected, answer: &Answer) -> Vec<Differenc
                 (!is_wanted(wanted, found)).then(difference)
             };
             let mut differences: Vec<Difference> = answer.nodes.iter().enumerate().filter_map(row).collect();
+            differences.extend(score_differences(scores.as_ref(), answer));
             differences.extend(log.as_ref().and_then(|wanted| log_difference(wanted, &answer.lines)));
             differences
         }
@@ -66,11 +76,78 @@ fn is_fault(wanted: &ExpectedFault, found: &Fault) -> bool {
 fn told(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Refused(text) => format!("refused arguments: {text}"),
-        Outcome::Faulted(fault) => format!("the fault {fault}"),
+        Outcome::Faulted(fault) => fault_text(fault),
         Outcome::Decided(Verdict::FitsAll) => "a verdict: every node fits".to_owned(),
         Outcome::Decided(Verdict::FitsNone(failure)) => format!("a verdict: every node is {}", rejected(failure, true)),
         Outcome::Decided(Verdict::ByRow(_)) => "a verdict".to_owned(),
     }
+}
+
+fn fault_text(fault: &Fault) -> String {
+    format!("the fault {fault}")
+}
+
+/// Where the answer of a scorer is another one than expected. A call of `score` that fails is always told: whoever names the module under
+/// `spec.scores` gets it.
+fn score_differences(wanted: Option<&WantedScores>, answer: &Answer) -> Vec<Difference> {
+    let one = |expected: &str, actual: String| vec![Difference { node: None, expected: expected.to_owned(), actual }];
+    let Some(wanted) = wanted else {
+        let fault = answer.scoring.as_ref().and_then(|scoring| scoring.as_ref().err());
+        return fault.map(|fault| one("no fault of score", fault_text(fault))).unwrap_or_default();
+    };
+    match (wanted, &answer.scoring) {
+        (WantedScores::Skipped, Some(Ok(Scoring::Skipped))) => Vec::new(),
+        (WantedScores::Error(text), Some(Ok(Scoring::Failed(found)))) if found.contains(text) => Vec::new(),
+        (WantedScores::Nodes(nodes), Some(Ok(Scoring::Scored(scores)))) => {
+            let row = |(name, found): (&String, &Option<NodeScore>)| {
+                let (wanted, node) = (nodes.get(name)?, Some(name.clone()));
+                let difference = || Difference { node, expected: wanted_score(*wanted), actual: found_score(*found) };
+                (!is_score(*wanted, *found)).then(difference)
+            };
+            answer.nodes.iter().zip(scores).filter_map(row).collect()
+        }
+        (wanted, found) => {
+            let expected = match wanted {
+                WantedScores::Nodes(_) => "scores".to_owned(),
+                WantedScores::Skipped => "that it skips the pod".to_owned(),
+                WantedScores::Error(text) => format!("that the pod cannot be scored: {text}"),
+            };
+            one(&expected, scoring_text(found.as_ref()))
+        }
+    }
+}
+
+fn scoring_text(found: Option<&Result<Scoring, Fault>>) -> String {
+    match found {
+        None => "no scores: the module exports no `scorer`, or the pod fits no node".to_owned(),
+        Some(Err(fault)) => fault_text(fault),
+        Some(Ok(Scoring::Skipped)) => "it skips the pod".to_owned(),
+        Some(Ok(Scoring::Failed(text))) => format!("the pod cannot be scored: {text}"),
+        Some(Ok(Scoring::Scored(_))) => "scores".to_owned(),
+    }
+}
+
+fn is_score(WantedScore { raw, normalized }: WantedScore, found: Option<NodeScore>) -> bool {
+    let Some(found) = found else { return false };
+    raw.is_none_or(|raw| raw == found.raw.unwrap_or(NO_SCORE))
+        && normalized.is_none_or(|normalized| normalized == found.normalized)
+}
+
+fn wanted_score(WantedScore { raw, normalized }: WantedScore) -> String {
+    let score = normalized.map(|score| format!("score {score}"));
+    let raw = raw.map(|raw| raw_text(Some(raw).filter(|raw| *raw != NO_SCORE)));
+    score.into_iter().chain(raw).collect::<Vec<_>>().join(", ")
+}
+
+fn found_score(found: Option<NodeScore>) -> String {
+    let Some(NodeScore { raw, normalized }) = found else {
+        return "no score: the pod does not fit it".to_owned();
+    };
+    format!("score {normalized}, {}", raw_text(raw))
+}
+
+fn raw_text(raw: Option<i64>) -> String {
+    raw.map_or_else(|| "raw none".to_owned(), |raw| format!("raw {raw}"))
 }
 
 fn is_wanted(wanted: &Wanted, found: Option<&Failure>) -> bool {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::super::scoring::{Scoring, ranked, table_of};
 use super::compare::{Difference, line_text};
 use super::{Missed, Result};
 use crate::args::Format;
@@ -65,6 +66,14 @@ impl Report {
         if let (Some(case), Some(fault)) = (case.as_object_mut(), &result.fault) {
             case.insert("fault".to_owned(), json!({"kind": fault.kind.name(), "detail": fault.detail}));
         }
+        if let (Some(case), Some((scoring, nodes))) = (case.as_object_mut(), &result.scoring) {
+            let (field, value) = match scoring {
+                Scoring::Skipped => ("skipped", json!(true)),
+                Scoring::Failed(text) => ("error", json!(text)),
+                Scoring::Scored(scores) => ("scores", json!(ranked(nodes.iter().map(String::as_str), scores))),
+            };
+            case.insert(field.to_owned(), value);
+        }
         case
     }
 
@@ -89,10 +98,27 @@ impl Report {
             failed => format!("{failed} of {} failed", counted(all, "case")),
         };
         let _infallible = writeln!(out, "{}", paint.bold(&summary));
+        for result in &self.results {
+            if let Some((scoring, nodes)) = &result.scoring {
+                let _infallible = write!(out, "\n{}", scores_text(paint, &result.name, scoring, nodes));
+            }
+        }
         if !self.missed.is_empty() {
             let _infallible = write!(out, "\n{}", self.missed.text());
         }
         out
+    }
+}
+
+/// The scores of a case: the best nodes, or why there are none.
+fn scores_text(paint: Paint, name: &str, scoring: &Scoring, nodes: &[String]) -> String {
+    let name = paint.bold(name);
+    match scoring {
+        Scoring::Skipped => format!("{name}: skipped, it has nothing to say about the pod\n"),
+        Scoring::Failed(text) => format!("{name}: the pod cannot be scored: {text}\n"),
+        Scoring::Scored(scores) => {
+            format!("{name}\n{}", table_of(&ranked(nodes.iter().map(String::as_str), scores), paint))
+        }
     }
 }
 

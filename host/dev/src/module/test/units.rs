@@ -125,7 +125,7 @@ fn answer(case: &Case, found: &Found) -> Result<Answer, String> {
         (None, Some(text)) => Outcome::Faulted(Fault::new(FaultKind::Trap, text)),
         (None, None) => Outcome::Decided(verdict(&nodes, &found.rejected)?),
     };
-    Ok(Answer { outcome, lines, dropped: 0, nodes, facts: Vec::new() })
+    Ok(Answer { outcome, scoring: None, lines, dropped: 0, nodes, facts: Vec::new() })
 }
 
 /// A verdict with a failure of its own for each rejected node.

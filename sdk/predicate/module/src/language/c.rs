@@ -34,6 +34,10 @@ impl Support for C {
         pack!("template-c")
     }
 
+    fn scorer_template(&self) -> Pack {
+        pack!("template-c-score")
+    }
+
     fn sdk(&self) -> (Pack, &'static str) {
         (pack!("sdk-c"), "c")
     }

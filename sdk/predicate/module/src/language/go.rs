@@ -32,6 +32,10 @@ impl Support for Go {
         pack!("template-go")
     }
 
+    fn scorer_template(&self) -> Pack {
+        pack!("template-go-score")
+    }
+
     fn sdk(&self) -> (Pack, &'static str) {
         (pack!("sdk-go"), "go")
     }

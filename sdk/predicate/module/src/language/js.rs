@@ -31,6 +31,10 @@ impl Support for Js {
         if self.typed { pack!("template-ts") } else { pack!("template-js") }
     }
 
+    fn scorer_template(&self) -> Pack {
+        if self.typed { pack!("template-ts-score") } else { pack!("template-js-score") }
+    }
+
     fn sdk(&self) -> (Pack, &'static str) {
         (pack!("sdk-js"), "js")
     }

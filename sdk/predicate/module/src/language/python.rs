@@ -28,6 +28,10 @@ impl Support for Python {
         pack!("template-python")
     }
 
+    fn scorer_template(&self) -> Pack {
+        pack!("template-python-score")
+    }
+
     fn sdk(&self) -> (Pack, &'static str) {
         (pack!("sdk-python"), "python")
     }

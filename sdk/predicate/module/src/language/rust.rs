@@ -22,6 +22,10 @@ impl Support for Rust {
         pack!("template-rust")
     }
 
+    fn scorer_template(&self) -> Pack {
+        pack!("template-rust-score")
+    }
+
     fn sdk(&self) -> (Pack, &'static str) {
         (pack!("sdk-rust"), "rust")
     }

@@ -105,6 +105,9 @@ impl<'c> ClusterOf<'c> {
         if matches!(case.expected, Expected::Fault(_)) {
             return Some("it expects a fault, which only the sandbox has".to_owned());
         }
+        if matches!(case.expected, Expected::Verdict { scores: Some(_), .. }) {
+            return Some("it expects scores, which `module test` compares".to_owned());
+        }
         if let Some(object) = self.others.first() {
             return Some(format!("its cluster has a {}, of which unit tests have no facts", object.kind()));
         }
