@@ -12,6 +12,7 @@
 //! | `$named (codes count failures count rows count)` | `named` with these three lists |
 //! | `$failure (at status reasons count)` | a failure, 12 bytes, for a list |
 //! | `$text (at text bytes)` | a text, 8 bytes, for a list |
+//! | `$scores (at rows)` | `by-row` with the scores at that address, 8 bytes each |
 //! | `$reject_odd (rows codes)` | the healthy guest's verdict, with its codes at the given address |
 
 use std::sync::LazyLock;
@@ -53,6 +54,16 @@ static WITH_RESOURCE: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
         world leaky { include nodesift:predicate/guest@0.2.0; export things; }";
     let package = resolve.push_source("leaky.wit", text).expect("the world parses");
     let world = resolve.select_world(&[package], Some("leaky")).expect("the world is there");
+    (resolve, world)
+});
+
+/// The contract, with the export of scorers.
+static WITH_SCORER: LazyLock<(Resolve, WorldId)> = LazyLock::new(|| {
+    let mut resolve = CONTRACT.0.clone();
+    let text = "package test:scoring;
+        world scored { include nodesift:predicate/guest@0.2.0; include nodesift:predicate/scoring@0.2.0; }";
+    let package = resolve.push_source("scored.wit", text).expect("the world parses");
+    let world = resolve.select_world(&[package], Some("scored")).expect("the world is there");
     (resolve, world)
 });
 
@@ -113,6 +124,8 @@ pub struct Guest {
     describe: String,
     configure: String,
     filter: String,
+    /// Its normalization, by the number of its name in the contract, and the body of `score`.
+    scorer: Option<(u32, String)>,
 }
 
 impl HostFunction {
@@ -136,6 +149,7 @@ impl Guest {
             describe: "(i32.const 16)".to_owned(),
             configure: "(i32.const 48)".to_owned(),
             filter: format!("(call $reject_odd (local.get $rows) (i32.const {SCRATCH}))"),
+            scorer: None,
         }
     }
 
@@ -225,6 +239,13 @@ impl Guest {
         self
     }
 
+    /// Exports `scorer`: the number of its normalization, 0 for none, and the body of `score`, with `$rows` and the local `$i`, which
+    /// returns the address of scores.
+    pub fn scorer(mut self, normalization: u32, score: impl Into<String>) -> Self {
+        self.scorer = Some((normalization, score.into()));
+        self
+    }
+
     /// A `configure` that returns this error text.
     pub fn refusal(self, text: &str) -> Self {
         let configure = format!(
@@ -238,8 +259,29 @@ impl Guest {
 
     /// Text of the core module.
     pub fn wat(&self) -> String {
-        let Self { is_of_0_1, has_resource: _, imports, memory, definitions, realloc, describe, configure, filter } =
-            self;
+        let Self {
+            is_of_0_1,
+            has_resource: _,
+            imports,
+            memory,
+            definitions,
+            realloc,
+            describe,
+            configure,
+            filter,
+            scorer,
+        } = self;
+        let scorer = scorer.as_ref().map_or_else(String::new, |(normalization, score)| {
+            format!(
+                r#"(func $scores (param $scores i32) (param $rows i32) (result i32)
+    (i32.store (i32.const 224) (i32.const 1))
+    (call $text (i32.const 228) (local.get $scores) (local.get $rows))
+    (i32.const 224))
+  (func (export "nodesift:predicate/scorer@0.2.0#normalize-by") (result i32) (i32.const {normalization}))
+  (func (export "nodesift:predicate/scorer@0.2.0#score") (param $rows i32) (result i32) (local $i i32)
+    {score})"#
+            )
+        });
         let version = if *is_of_0_1 { "0.1.1" } else { "0.2.0" };
         format!(
             r#"(module
@@ -308,6 +350,7 @@ impl Guest {
     {configure})
   (func (export "nodesift:predicate/predicate@{version}#filter") (param $rows i32) (result i32) (local $i i32) (local $j i32)
     {filter})
+  {scorer}
 )"#
         )
     }
@@ -316,10 +359,11 @@ impl Guest {
     pub fn component(&self) -> Vec<u8> {
         let text = self.wat();
         let mut module = wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let (resolve, world) = match (self.is_of_0_1, self.has_resource) {
-            (true, _) => &*CONTRACT_0_1,
-            (false, true) => &*WITH_RESOURCE,
-            (false, false) => &*CONTRACT,
+        let (resolve, world) = match (self.is_of_0_1, self.has_resource, &self.scorer) {
+            (true, ..) => &*CONTRACT_0_1,
+            (false, true, _) => &*WITH_RESOURCE,
+            (false, false, Some(_)) => &*WITH_SCORER,
+            (false, false, None) => &*CONTRACT,
         };
         embed_component_metadata(&mut module, resolve, *world, StringEncoding::UTF8)
             .expect("the contract can be embedded");

@@ -18,6 +18,7 @@ mod dev;
 mod inspect;
 mod mistakes;
 mod sandbox;
+mod scorers;
 
 /// Path of the program `nodesift-dev`.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_nodesift-dev");

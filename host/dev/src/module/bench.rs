@@ -169,7 +169,7 @@ struct Figures {
     question: String,
     /// Of a used instance: what another node adds, from the smallest size to the largest.
     ns_per_node: Option<f64>,
-    /// Figures of `filter`.
+    /// Figures of calls of `filter`.
     sizes: Vec<Size>,
     /// A score's time, as that of a node; absent where the module does not score.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a case expects of a scorer: text → scores of nodes, that it skips the pod, or that the pod cannot be scored. Start at [`wanted`].
+//! The expected answer of a scorer: text → scores of nodes, that it skips the pod, or that the pod cannot be scored. Start at [`wanted`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
