@@ -1,5 +1,5 @@
-//! {{type}}: for a pod with the label `example.com/team`, nodes that have the same label with the same value are best, and those of no team
-//! are better than those of another one. A pod without the label has the same score everywhere. No node is rejected.
+//! {{type}}: a pod with the label `example.com/team` prefers nodes that have the same label with the same value. A pod without the label
+//! has the same score everywhere. No node is rejected.
 
 use nodesift_sdk::Failure;
 use nodesift_sdk::per_node::{Node, NodePredicate, NodeScorer, Pod};
@@ -22,7 +22,7 @@ pub struct {{type}} {
 
 impl NodePredicate for {{type}} {
     const NAME: &'static str = "{{type}}";
-    const SUMMARY: &'static str = "rejects no node; scores those higher that belong to the pod's team";
+    const SUMMARY: &'static str = "rejects no node; prefers those that belong to the pod's team";
     type Args = Args;
 
     fn new(args: Args) -> Result<Self, String> {
@@ -43,11 +43,7 @@ impl NodeScorer for {{type}} {
 
     fn score(&self, pod: &Pod, node: &Node) -> i64 {
         let Some(team) = pod.label(&self.label) else { return 0 };
-        match node.label(&self.label) {
-            Some(of_node) if of_node == team => 100,
-            Some(_) => 0,
-            None => 50,
-        }
+        if node.label(&self.label) == Some(team) { 100 } else { 0 }
     }
 }
 
@@ -70,8 +66,8 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_the_pods_team_are_best() {
-        assert_eq!(scores(Pod::new("default").label(TEAM, "red")), Scores::ByRow(vec![100, 0, 50]));
+    fn a_pod_prefers_the_nodes_of_its_team() {
+        assert_eq!(scores(Pod::new("default").label(TEAM, "red")), Scores::ByRow(vec![100, 0, 0]));
         assert_eq!(scores(Pod::new("default")), Scores::ByRow(vec![0, 0, 0]));
     }
 
