@@ -119,7 +119,7 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
         }
         if inspection.scores {
             let (check, distinguishes) = asker.scores(&questions)?;
-            report.distinguishes_nodes = Some(distinguishes);
+            report.distinguishes_nodes = distinguishes;
             report.add(check);
         }
     }
@@ -248,8 +248,8 @@ impl Asker<'_> {
         Ok(Check::passed(NAME, format!("{} over all nodes, in halves and alone", counted(questions.len(), "question"))))
     }
 
-    /// Every score is from 0 to 100 once it is normalized; and whether any two nodes have had different ones.
-    fn scores(&mut self, questions: &[Question]) -> anyhow::Result<(Check, bool)> {
+    /// Every score is from 0 to 100 once it is normalized; where that holds, whether any two nodes have had different ones.
+    fn scores(&mut self, questions: &[Question]) -> anyhow::Result<(Check, Option<bool>)> {
         const NAME: &str = "scores";
         let (mut found, mut distinguishes, mut normalization): (Option<(i64, i64)>, _, _) = (None, false, "");
         for question in questions {
@@ -272,7 +272,7 @@ impl Asker<'_> {
                 Ok(Scoring::Skipped | Scoring::Failed(_)) => {}
                 Err(fault) => {
                     let check = Check::failed(NAME, format!("{}: {fault}", question.name), OUTSIDE);
-                    return Ok((check, distinguishes));
+                    return Ok((check, None));
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Asker<'_> {
                 format!("from {lowest} to {highest} in {of}, normalization {normalization}{never}")
             }
         };
-        Ok((Check::passed(NAME, detail), distinguishes))
+        Ok((Check::passed(NAME, detail), Some(distinguishes)))
     }
 
     /// The largest cluster, which is grown from that of the question, is answered within the limits of a call.

@@ -136,7 +136,7 @@ mod tests {
         let score = |raw, normalized| Some(NodeScore { raw, normalized });
         assert_eq!(scores, [score(Some(1), 25), None, score(None, 0), score(Some(4), 100)]);
         assert_eq!(bounds(&scores), Some((0, 100)));
-        assert_eq!(normalized(Normalization::None, &[], &[]).unwrap(), []);
+        assert!(normalized(Normalization::None, &[], &[]).unwrap().is_empty());
         assert_eq!(bounds(&[None]), None);
         let outside = normalized(Normalization::None, &[300, 7, 101], &[false, true, true]);
         assert_eq!(outside, Err(Outside { row: 2, raw: 101, score: 101 }));

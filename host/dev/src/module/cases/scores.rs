@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nodesift_policy::tree::{At, Fields, Reader, Tree, below};
+use nodesift_policy::tree::{At, Fields, Reader, Tree};
 use nodesift_sandbox::wire::scoring::NO_SCORE;
 
 use super::expected::{WantedScore, WantedScores};
@@ -55,22 +55,19 @@ fn scores(
     field: (Option<&At<Tree>>, String),
     nodes: &[String],
 ) -> Option<BTreeMap<String, WantedScore>> {
-    let (at, path) = (field.0?, field.1);
-    let Tree::Map(entries) = &at.value else {
-        reader.refuse(at, &path, format!("expected a map of nodes and their scores; found {}", at.value.kind()));
-        return None;
-    };
+    let (at, path) = (field.0?, field.1.clone());
+    let entries = reader.entries(field)?;
+    if entries.value.is_empty() {
+        reader.refuse(at, &path, "empty; name nodes with their scores");
+    }
     let mut wanted = BTreeMap::new();
-    for (name, value) in entries {
-        let path = below(&path, &name.value);
+    for (name, (value, path)) in entries.value {
         if !nodes.contains(&name.value) {
             reader.refuse(name, &path, unknown(&name.value, nodes));
             continue;
         }
-        wanted.extend(score(reader, value, &path).map(|score| (name.value.clone(), score)));
-    }
-    if entries.is_empty() {
-        reader.refuse(at, &path, "empty; name nodes with their scores");
+        let score = value.and_then(|value| score(reader, value, &path));
+        wanted.extend(score.map(|score| (name.value.clone(), score)));
     }
     Some(wanted)
 }
@@ -89,7 +86,7 @@ fn score(reader: &mut Reader, at: &At<Tree>, path: &str) -> Option<WantedScore> 
         (None, _) => None,
         (Some(score), path) => Some(self::normalized(reader, score, &path)?),
     };
-    if raw.is_none() && normalized.is_none() {
+    if matches!(&at.value, Tree::Map(entries) if entries.is_empty()) {
         reader.refuse(at, path, "empty; give raw, normalized, or both");
     }
     Some(WantedScore { raw, normalized })

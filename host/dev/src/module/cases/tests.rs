@@ -244,7 +244,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         (with("{name: x, pod: {}, fault: Trap, skipped: true}"), "fault beside skipped: a call that fails"),
         (
             with("{name: x, pod: {}, scores: {b: 1}}"),
-            "f:3:29: cases[0].scores.b: \"b\" is no node of the case; there are a",
+            "f:3:31: cases[0].scores.b: \"b\" is no node of the case; there are a",
         ),
         (
             with("{name: x, pod: {}, scores: {a: 101}}"),
@@ -255,10 +255,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         (with("{name: x, pod: {}, scores: {a: {score: 1}}}"), "scores.a.score: unknown field; expected one of raw"),
         (with("{name: x, pod: {}, scores: {a: {}}}"), "cases[0].scores.a: empty; give raw, normalized, or both"),
         (with("{name: x, pod: {}, scores: {}}"), "cases[0].scores: empty; name nodes with their scores"),
-        (
-            with("{name: x, pod: {}, scores: 5}"),
-            "cases[0].scores: expected a map of nodes and their scores; found a number",
-        ),
+        (with("{name: x, pod: {}, scores: 5}"), "cases[0].scores: expected a map, found a number"),
         (with("{name: x, pod: {}, skipped: false}"), "cases[0].skipped: expected true; of a pod that is scored"),
         (with("{name: x, pod: {}, scores: {a: 1}, skipped: true}"), "cases[0].skipped: beside scores: a scorer gives"),
         (

@@ -56,7 +56,7 @@ pub(super) struct Report {
     /// How its scores are normalized; absent where it does not score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) normalization: Option<&'static str>,
-    /// Whether two nodes had different scores in any question; absent where none was scored.
+    /// Whether two nodes had different scores in any question; absent where that was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) distinguishes_nodes: Option<bool>,
     imports: Vec<Import>,
