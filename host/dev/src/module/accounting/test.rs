@@ -54,6 +54,7 @@ pub(in super::super) fn run(file: &Path, cases: &Cases) -> anyhow::Result<Report
             lines: Vec::new(),
             dropped: 0,
             fault: if let Said::Faulted(fault) = said { Some(fault) } else { None },
+            scoring: None,
         });
     }
     // Annotations are granted by the policy's entry of the component, and are in the module.
