@@ -272,7 +272,7 @@ export interface Reload {
   tookMs: number;
   swapUs: number | null;
   trialCut: boolean;
-  remarks: { predicate: string; pod: string; fault: string }[];
+  remarks: { predicate: string; role: string; pod: string; fault: string }[];
 }
 
 export interface PolicyFailure {

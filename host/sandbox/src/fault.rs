@@ -33,8 +33,8 @@ pub enum FaultKind {
     /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
     /// fails, so this kind is in no answer.
     RequestDeadline,
-    /// The pod asks for what no predicate evaluates, or the predicate for devices gives none, or the scorer scores nothing; the detail
-    /// names it.
+    /// The pod asks for what no predicate evaluates, or the predicate for devices gives none, or the scorer does not score it;
+    /// the detail names it.
     Unsupported,
     /// An accounting component could not determine the resources that the pod takes of its node, and the policy refuses such pods; the
     /// detail gives the reason.

@@ -142,6 +142,8 @@ struct Reload<'a> {
 #[derive(Serialize)]
 struct Remark<'a> {
     predicate: &'a str,
+    /// `predicate` or `scorer`: one of each can have the same name.
+    role: &'static str,
     /// The pod as `namespace/name`.
     pod: &'a str,
     fault: String,
@@ -246,9 +248,9 @@ impl Verdicts {
 
 impl<'a> Reload<'a> {
     fn new(last: &'a LastReload) -> Self {
-        let remark = |TrialFault { predicate, pod, fault, .. }: &'a TrialFault| {
-            let fault = fault.to_string();
-            Remark { predicate, pod, fault }
+        let remark = |remark: &'a TrialFault| {
+            let TrialFault { predicate, pod, fault, .. } = remark;
+            Remark { predicate, role: remark.role(), pod, fault: fault.to_string() }
         };
         Self {
             generation: last.generation.to_string(),

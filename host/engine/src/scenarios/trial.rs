@@ -1,8 +1,11 @@
 //! The trial of a policy: its new predicates and scorers are called about a sample of the cluster before it becomes active. A module that
 //! passes all other checks may still fault on the facts of this cluster.
 //!
-//! A predicate is judged by most of its pods, of most of their namespaces: one tenant's pod that takes too much time of any predicate must
-//! not keep a policy from becoming active. The others are remarks. Verdicts and scores are dropped. Start at [`Engine::try_policy`].
+//! A predicate or scorer is judged by most of its pods, of most of their namespaces: one tenant's pod that takes too much time of any
+//! predicate must not keep a policy from becoming active. The others are remarks. Verdicts and scores are dropped; that scores are in their
+//! range is judged in `scored`. Start at [`Engine::try_policy`].
+
+mod scored;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +25,7 @@ use crate::limits::{
 };
 use crate::policy::{ActivePolicy, ActivePredicate};
 use crate::subject::Subject;
+use scored::Judge;
 
 /// Extent and remarks of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,7 +44,7 @@ pub struct Trial {
 
 /// A call of the trial that ended in a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} {predicate}: pod {pod}: {fault}", role(*.is_of_scorer))]
+#[error("{} {predicate}: pod {pod}: {fault}", self.role())]
 pub struct TrialFault {
     /// Name of the predicate or scorer.
     pub predicate: Arc<str>,
@@ -52,8 +56,11 @@ pub struct TrialFault {
     pub fault: Fault,
 }
 
-fn role(is_of_scorer: bool) -> &'static str {
-    if is_of_scorer { "scorer" } else { "predicate" }
+impl TrialFault {
+    /// What has failed, in messages: `predicate` or `scorer`. One of each can have the same name.
+    pub fn role(&self) -> &'static str {
+        if self.is_of_scorer { "scorer" } else { "predicate" }
+    }
 }
 
 impl Engine {
@@ -94,16 +101,18 @@ impl Engine {
         if components.is_empty() || rows.is_empty() {
             return Ok(trial);
         }
+        let beside = beside(policy);
         let until = Instant::now() + TRIAL_TIME;
         let mut records: Vec<TrialRecord> = components.iter().map(|_| TrialRecord::default()).collect();
         let sample = self.sampled_pods();
         'pods: for pod in &sample {
-            let subject = Subject::from_record(pod, policy, self.clock.now());
+            let subject = Subject::from_record(pod, &beside, self.clock.now());
             let context =
                 Arc::new(subject.context(&snapshot, Batch::Rows(Arc::clone(&rows))).with_deadline(Some(until)));
             trial.pods += 1;
+            let mut judge = Judge::new(&beside, &context, &rows);
             for (tried, record) in components.iter().zip(&mut records) {
-                match tried.call(&context) {
+                match tried.call(&context, &mut judge) {
                     Ok(()) => {
                         trial.calls += 1;
                         record.count(&pod.namespace, false);
@@ -233,35 +242,42 @@ impl<'a> Tried<'a> {
         }
     }
 
-    /// Makes one call, repeated where it ran out of time: a machine that is busy can take the processor from a thread. To a scorer, every node
-    /// of the sample is feasible.
-    fn call(self, context: &Arc<Context>) -> Result<(), Fault> {
-        let component = self.component();
-        let whole;
-        let context = match component.module.is_cluster_wide() {
-            true => {
-                whole = Arc::new(context.over(Batch::All));
-                &whole
-            }
-            false => context,
+    /// Calls it about a pod of the sample.
+    fn call(self, context: &Arc<Context>, judge: &mut Judge<'_>) -> Result<(), Fault> {
+        let predicate = match self {
+            Self::Predicate(predicate) => predicate,
+            Self::Scorer(scorer) => return judge.try_scorer(scorer),
         };
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let (facts, rows, until) = (Arc::clone(context) as Arc<dyn Facts>, context.rows(), context.deadline());
-            let outcome = match self {
-                Self::Predicate(_) => component.module.filter(facts, rows, until).map(drop),
-                Self::Scorer(_) => component.module.score(facts, rows, until).map(drop),
-            };
-            // Not logged here: they are among the warnings of the policy, if it becomes active.
-            drop(component.count_unnamed(context));
-            match outcome {
-                Ok(()) => return Ok(()),
-                Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
-                Err(fault) => return Err(fault),
-            }
+        let whole = predicate.module.is_cluster_wide().then(|| Arc::new(context.over(Batch::All)));
+        let context = whole.as_ref().unwrap_or(context);
+        tried(predicate, context, |facts, rows, until| predicate.module.filter(facts, rows, until).map(drop))
+    }
+}
+
+/// Makes one call about a context, repeated where it ran out of time: a machine that is busy can take the processor from a thread.
+fn tried<T>(
+    component: &ActivePredicate,
+    context: &Arc<Context>,
+    call: impl Fn(Arc<dyn Facts>, u32, Option<Instant>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let outcome = call(Arc::clone(context) as Arc<dyn Facts>, context.rows(), context.deadline());
+        // Not logged here: they are among the warnings of the policy, if it becomes active.
+        drop(component.count_unnamed(context));
+        match outcome {
+            Err(fault) if fault.kind == FaultKind::Deadline && tries < TRIAL_TRIES => {}
+            outcome => return outcome,
         }
     }
+}
+
+/// A copy of the policy whose calls change no count and no breaker, to ask which nodes a pod fits.
+fn beside(policy: &ActivePolicy) -> ActivePolicy {
+    let mut policy = ActivePolicy { throttle: Arc::default(), ..policy.clone() };
+    policy.components_mut().for_each(|component| component.is_beside = true);
+    policy
 }
 
 #[cfg(test)]

@@ -21,5 +21,5 @@ mod tests;
 
 pub use normalization::normalize;
 pub use pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
-pub(crate) use run::score;
+pub(crate) use run::{normalized, score};
 pub use scorer::ActiveScorer;

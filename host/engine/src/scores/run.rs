@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use nodesift_cache::Row;
+use nodesift_cache::{Row, Snapshot};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::wire::scoring::{NO_SCORE, Normalization};
-use nodesift_sandbox::{Facts, Interface};
+use nodesift_sandbox::{Facts, Interface, Module};
 
 use super::normalization::normalize;
 use super::pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
@@ -50,6 +50,23 @@ pub(crate) fn score(
     if scores.error.is_none() {
         (scores.nodes, scores.ties) = run.best(request);
     }
+    Ok(scores)
+}
+
+/// The scores of rows by a scorer of this module, one for each, of its raw ones.
+///
+/// # Errors
+///
+/// [`FaultKind::MalformedVerdict`] where a score is not from 0 to 100.
+pub(crate) fn normalized(module: &Module, snapshot: &Snapshot, rows: &[Row], raw: &[i64]) -> Result<Vec<i64>, Fault> {
+    // One that does not score has no scores.
+    let normalization = module.normalization().unwrap_or(Normalization::None);
+    let mut scores = raw.to_vec();
+    normalize(normalization, &mut scores).map_err(|(place, score)| {
+        let node = rows.get(place).map_or("", |row| snapshot.node_name(*row));
+        let text = format!("the score of the node {node} is {score}: not from 0 to 100");
+        Fault::new(FaultKind::MalformedVerdict, &text)
+    })?;
     Ok(scores)
 }
 
@@ -194,14 +211,7 @@ impl<'a> Run<'a> {
             Extent::Batch => self.places.iter().map(|place| by_row.get(*place)).collect(),
             Extent::AllRows => self.rows.iter().map(|row| by_row.get(row.index())).collect(),
         };
-        // One that does not score has no scores.
-        let normalization = scorer.component.module.normalization().unwrap_or(Normalization::None);
-        let mut normalized = raw.clone();
-        normalize(normalization, &mut normalized).map_err(|(place, score)| {
-            let node = self.rows.get(place).map_or("", |row| self.context.snapshot().node_name(*row));
-            let text = format!("the score of the node {node} is {score}: not from 0 to 100");
-            Fault::new(FaultKind::MalformedVerdict, &text)
-        })?;
+        let normalized = normalized(&scorer.component.module, self.context.snapshot(), &self.rows, &raw)?;
         Ok(Given::Scores(raw, normalized))
     }
 
@@ -217,16 +227,7 @@ impl<'a> Run<'a> {
     /// The facts about every row, of which the feasible ones are known.
     fn candidates(&mut self) -> Arc<Context> {
         let (context, rows) = (self.context, &self.rows);
-        let with_candidates = self.with_candidates.get_or_insert_with(|| {
-            let mut flags = vec![0; context.snapshot().node_count()];
-            for row in rows {
-                if let Some(flag) = flags.get_mut(row.index()) {
-                    *flag = 1;
-                }
-            }
-            Arc::new(context.over(Batch::All).with_candidates(flags.into()))
-        });
-        Arc::clone(with_candidates)
+        Arc::clone(self.with_candidates.get_or_insert_with(|| Arc::new(context.among(rows))))
     }
 
     /// The best rows, and how many more have the total of the last of them.

@@ -182,6 +182,14 @@ impl World {
         self.pods[node] += 1;
     }
 
+    /// Adds a pending pod with this label `mood`.
+    fn pend(&mut self, namespace: &str, mood: &str) {
+        let labels = if mood.is_empty() { json!({}) } else { json!({"mood": mood}) };
+        let metadata = json!({"name": mood, "namespace": namespace, "uid": format!("{namespace}-{mood}"), "labels": labels});
+        let pod = serde_json::from_value(json!({"metadata": metadata})).unwrap();
+        self.writer.apply(metadata::pod_record(&pod, &["default-scheduler".to_owned()]));
+    }
+
     fn ask(&self, mood: &str, nodes: Nodes, request: ScoreRequest) -> PodAnswer {
         let labels = if mood.is_empty() { json!({}) } else { json!({"mood": mood}) };
         let pod = json!({"metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": labels}});
@@ -379,4 +387,69 @@ fn a_reload_keeps_the_scores_of_scorers_that_stay_wherever_they_are_listed() {
         let found = scorer.component.counts.verdicts();
         assert_eq!((found.evaluated, found.kept), (1, 1), "{}", scorer.name());
     }
+}
+
+#[test]
+fn a_trial_refuses_scorers_that_fail_for_most_pods_and_names_the_others() {
+    for (mood, kind, detail) in [
+        ("trap", FaultKind::Trap, "unreachable"),
+        ("high", FaultKind::MalformedVerdict, "the score of the node n0 is 101: not from 0 to 100"),
+        ("fail", FaultKind::Unsupported, "the pod cannot be scored: moody"),
+    ] {
+        let mut world = World::new(&[("Moody", 5, moody(), OnError::Ignore)], 3);
+        // Alike pods are tried once.
+        for (namespace, mood) in [("a", "good"), ("b", "gentle"), ("c", "skip"), ("d", mood)] {
+            world.pend(namespace, mood);
+        }
+        world.writer.publish();
+        let trial = world.engine.try_active_policy().unwrap();
+        // Each also by the predicate.
+        assert_eq!((trial.pods, trial.calls, trial.is_cut), (4, 7, false), "{trial:?}");
+        let [remark] = &*trial.remarks else { unreachable!("{trial:?}") };
+        assert_eq!((&*remark.predicate, remark.is_of_scorer, &*remark.pod), ("Moody", true, &*format!("d/{mood}")));
+        assert_eq!(remark.fault.kind, kind);
+        assert!(remark.fault.detail.contains(detail), "{}", remark.fault);
+        for namespace in ["e", "f", "g", "h"] {
+            world.pend(namespace, &format!("{mood}-{namespace}"));
+        }
+        world.writer.publish();
+        let refused = world.engine.try_active_policy().unwrap_err();
+        assert_eq!((refused.is_of_scorer, refused.fault.kind), (true, kind), "{refused}");
+        assert!(refused.to_string().starts_with("scorer Moody: pod "), "{refused}");
+        // What is tried is counted nowhere.
+        let active = world.engine.policy();
+        assert!(active.components().all(|known| known.counts.calls() == 0 && known.counts.faults().is_empty()));
+    }
+}
+
+#[test]
+fn a_trial_does_not_judge_scores_of_nodes_that_do_not_fit() {
+    let mut world = World::new(&[("Moody", 5, moody(), OnError::Ignore)], 3);
+    for (namespace, mood) in [("a", "high"), ("b", "heavy"), ("c", "huge")] {
+        world.pend(namespace, mood);
+    }
+    world.writer.publish();
+    let refused = world.engine.try_active_policy().unwrap_err();
+    assert_eq!(refused.fault.kind, FaultKind::MalformedVerdict, "{refused}");
+    // The score is that of the first node alone.
+    (0..FULL).for_each(|_| world.bind(0));
+    world.writer.publish();
+    let trial = world.engine.try_active_policy().unwrap();
+    assert_eq!(trial.remarks, []);
+}
+
+#[test]
+fn a_trial_tells_scorers_which_nodes_fit_before_it_refuses_them() {
+    const NODES: usize = 150;
+    let mut world = World::new(&[("Crowd", 1, crowd(Normalization::None), OnError::Ignore)], NODES);
+    for namespace in ["a", "b", "c"] {
+        world.pend(namespace, namespace);
+    }
+    world.writer.publish();
+    let refused = world.engine.try_active_policy().unwrap_err();
+    assert!(refused.fault.detail.ends_with("is 101: not from 0 to 100"), "{refused}");
+    // 100 nodes are left.
+    (100..NODES).for_each(|node| (0..FULL).for_each(|_| world.bind(node)));
+    world.writer.publish();
+    assert_eq!(world.engine.try_active_policy().unwrap().remarks, []);
 }

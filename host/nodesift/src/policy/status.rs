@@ -75,8 +75,9 @@ fn rendered(status: &Value) -> String {
         let _infallible = writeln!(out, "last reload at {time}: {result}, after {took} ms{cut}");
         for remark in items(&reload["remarks"]) {
             let [predicate, pod, fault] = ["predicate", "pod", "fault"].map(|field| text(&remark[field]));
+            let role = if remark["role"] == "scorer" { "the scorer " } else { "" };
             let _infallible =
-                writeln!(out, "  in its trial, {predicate} failed for pod {pod}, set aside alone: {fault}");
+                writeln!(out, "  in its trial, {role}{predicate} failed for pod {pod}, set aside alone: {fault}");
         }
     }
     out.push('\n');
@@ -200,7 +201,8 @@ mod tests {
                             "faults": {}, "latency": null, "verdicts": {"kept": 0, "patched": 0, "evaluated": 0},
                             "breaker": {"state": "closed", "opened": 0}}],
             "lastReload": {"time": "2026-01-02T03:04:05Z", "result": "active", "tookMs": 45, "swapUs": 3, "trialCut": true,
-                           "remarks": [{"predicate": "NodeAffinity", "pod": "ns/heavy", "fault": "Memory: too much"}]},
+                           "remarks": [{"predicate": "NodeAffinity", "pod": "ns/heavy", "fault": "Memory: too much"},
+                                       {"predicate": "Own", "role": "scorer", "pod": "ns/odd", "fault": "Trap: it ended"}]},
             "lastFailure": {"time": "2026-01-02T03:04:06Z", "source": "/p.yaml", "unlisted": 1,
                             "failures": [{"step": "trial", "predicate": "Own", "reason": "it trapped"}]},
             "warnings": ["Own reads the annotation a", "Own reads the annotation b"],
@@ -218,6 +220,7 @@ mod tests {
             "1 more",
             "active, after 45 ms; the time for a trial ended it",
             "in its trial, NodeAffinity failed for pod ns/heavy, set aside alone: Memory: too much",
+            "in its trial, the scorer Own failed for pod ns/odd, set aside alone: Trap: it ended",
             "NodeName is in quarantine",
             "Trap: unreachable",
             "next call in 2 s",

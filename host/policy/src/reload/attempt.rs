@@ -195,9 +195,11 @@ fn warn(policy: &ActivePolicy) {
 
 /// Logs the pods that the trial names, a few at most: their names are in one line, as their faults are.
 fn remark(trial: &Trial) {
-    for TrialFault { predicate, pod, fault, .. } in &trial.remarks {
+    for remark in &trial.remarks {
+        let TrialFault { predicate, pod, fault, .. } = remark;
         tracing::warn!(
             predicate = &**predicate,
+            role = remark.role(),
             %pod,
             %fault,
             "this pod fails in the new policy's trial and is set aside alone"
