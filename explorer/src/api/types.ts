@@ -330,6 +330,7 @@ export interface ComparedPolicy {
   losing: number;
   gaining: number;
   predicates: { predicate: string; wouldReject: Extent; wouldAllow: Extent }[];
+  scores: { pods: number; bestChanged: number; unscored: number; meanPlaces: number | null };
   faults: number;
   failed: number;
   differences: Difference[];
@@ -348,6 +349,13 @@ export interface Difference {
   lost: DifferenceChange[];
   gained: DifferenceChange[];
   unlisted: number;
+  best: { before: BestNodes; after: BestNodes } | null;
+  scoreError: string | null;
+}
+
+export interface BestNodes {
+  count: number;
+  nodes: string[];
 }
 
 export interface DifferenceChange {

@@ -98,8 +98,8 @@ pub use scores::{
 };
 pub use set_aside::Aside;
 pub use shadow::{
-    Alternative, Asked, Change, Comparison, Differences, Effect, Extent, PodDifference, Record, RecordedChange,
-    RecordedDifference, Shadow,
+    Alternative, Asked, BestChange, Change, Comparison, Differences, Effect, Extent, PodDifference, Record,
+    RecordedBest, RecordedChange, RecordedDifference, ScoreDifference, ScoreDifferences, Shadow,
 };
 pub use throttle::{Throttle, Throttled};
 pub use unnamed::PolicyFact;

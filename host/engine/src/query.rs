@@ -31,6 +31,8 @@ pub struct Query {
     pub deadline: Option<Instant>,
     /// Scores of the feasible nodes that are wanted; `None`: none.
     pub scores: Option<ScoreRequest>,
+    /// Whether scores have the totals of all feasible nodes, not of the best alone.
+    pub totals: bool,
     /// Names of predicates of the policy that are not evaluated: they count as fitting every node.
     pub skip: Vec<String>,
     /// Whether whoever asks negotiates with the parties of the pods before it binds them: nodes then fit of which a party has said nothing.
@@ -51,6 +53,7 @@ impl Query {
             depth,
             deadline: None,
             scores: None,
+            totals: false,
             skip: Vec::new(),
             is_negotiated: false,
             asker: None,
@@ -85,6 +88,12 @@ impl Query {
     #[must_use]
     pub fn with_scores(self, scores: impl Into<Option<ScoreRequest>>) -> Self {
         Self { scores: scores.into(), ..self }
+    }
+
+    /// Sets whether scores have the totals of all feasible nodes; by default of the best alone.
+    #[must_use]
+    pub fn with_totals(self, totals: bool) -> Self {
+        Self { totals, ..self }
     }
 
     /// Sets the names of predicates that are not evaluated; by default none.

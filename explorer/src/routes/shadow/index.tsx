@@ -1,7 +1,7 @@
 // What shadow predicates and second policies would change, counted over the answers since they run. Start at Shadow.
 
 import { SLOW_MS, usePolled } from "../../api/hooks";
-import type { ComparedPolicy, Difference, DifferenceChange, Extent, Shadows } from "../../api/types";
+import type { BestNodes, ComparedPolicy, Difference, DifferenceChange, Extent, Shadows } from "../../api/types";
 import type { Route } from "../../app/router";
 import { count, counted } from "../../ui/format";
 import { Shown } from "../../ui/shown";
@@ -66,6 +66,7 @@ function One({ shadow }: { shadow: ComparedPolicy }) {
           ["would fit at last", counted(shadow.newlyPlaceable, "pod")],
           ["lose some nodes", counted(shadow.losing, "pod")],
           ["gain some nodes", counted(shadow.gaining, "pod")],
+          ["other best nodes", `${counted(shadow.scores.bestChanged, "pod")} of ${count(shadow.scores.pods)} that are scored`],
           ["faults", `${count(shadow.faults)}; ${counted(shadow.failed, "answer")} not comparable`],
         ]}
       />
@@ -102,6 +103,11 @@ function extent({ pods, nodes }: Extent): string {
   return pods === 0 ? "–" : `${counted(nodes, "node")} of ${counted(pods, "pod")}`;
 }
 
+function best({ count: nodes, nodes: names }: BestNodes): string {
+  const more = nodes - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+}
+
 function Changes({ difference }: { difference: Difference }) {
   const line = (word: string) => (change: DifferenceChange) => {
     const more = change.count - change.nodes.length;
@@ -116,6 +122,16 @@ function Changes({ difference }: { difference: Difference }) {
     <>
       {difference.lost.map(line("loses"))}
       {difference.gained.map(line("gains"))}
+      {difference.best && (
+        <div>
+          best <Shown text={best(difference.best.before)} /> → <Shown text={best(difference.best.after)} />
+        </div>
+      )}
+      {difference.scoreError !== null && (
+        <div>
+          no scores: <Shown text={difference.scoreError} />
+        </div>
+      )}
       {difference.unlisted > 0 && <div class="muted">{count(difference.unlisted)} more</div>}
     </>
   );

@@ -1,6 +1,6 @@
 //! Differences between two policies as JSON: what `GET /v1/policy/shadow` and `nodesift policy diff` say. Start at [`Summary`].
 
-use nodesift_engine::{Differences, Extent};
+use nodesift_engine::{Differences, Extent, ScoreDifferences};
 use serde::Serialize;
 
 /// Differences summed up over pods.
@@ -21,6 +21,30 @@ pub struct Summary<'a> {
     gaining: u64,
     /// Changes by predicate, sorted by name.
     predicates: Vec<Predicate<'a>>,
+    scores: Scores,
+}
+
+/// Changes of scores, of pods that both policies score.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Scores {
+    /// Pods that both policies score.
+    pods: u64,
+    /// Pods of these for which no node is among the best by both.
+    best_changed: u64,
+    /// Pods that would have an error in the place of scores, and have scores now.
+    unscored: u64,
+    /// How many places a node moves on average among those that fit by both, equal totals sharing their places; null where there are none.
+    mean_places: Option<f64>,
+}
+
+impl From<ScoreDifferences> for Scores {
+    fn from(sum: ScoreDifferences) -> Self {
+        let ScoreDifferences { pods, best_changed, unscored, .. } = sum;
+        // As many digits as say something.
+        let mean_places = sum.mean_places().map(|mean| (mean * 1_000.0).round() / 1_000.0);
+        Self { pods, best_changed, unscored, mean_places }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -62,6 +86,7 @@ impl<'a> Summary<'a> {
             losing: differences.losing,
             gaining: differences.gaining,
             predicates: predicates.collect(),
+            scores: differences.scores.into(),
         }
     }
 }

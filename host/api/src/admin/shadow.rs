@@ -1,4 +1,4 @@
-//! `GET /v1/policy/shadow`: what predicates in the mode `Shadow`, and a second policy, would change.
+//! `GET /v1/policy/shadow`: what predicates in the mode `Shadow`, and a second policy, would change, of verdicts and of scores.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +13,7 @@ use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
-use nodesift_engine::{Comparison, Record, RecordedChange, RecordedDifference, Shadow};
+use nodesift_engine::{Comparison, Record, RecordedBest, RecordedChange, RecordedDifference, Shadow};
 
 /// Answers `GET /v1/policy/shadow`, ready or not.
 ///
@@ -75,6 +75,30 @@ struct Difference<'a> {
     gained: Vec<Change<'a>>,
     /// Entries of both lists beyond these.
     unlisted: usize,
+    /// The best nodes, where none is among the best by both policies.
+    best: Option<Best<'a>>,
+    /// Why the pod would have no scores, where it has some.
+    score_error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Best<'a> {
+    before: BestNodes<'a>,
+    after: BestNodes<'a>,
+}
+
+#[derive(Serialize)]
+struct BestNodes<'a> {
+    /// How many nodes; `nodes` has the first of them.
+    count: usize,
+    nodes: &'a [String],
+}
+
+impl<'a> From<&'a RecordedBest> for Best<'a> {
+    fn from(best: &'a RecordedBest) -> Self {
+        let nodes = |(count, nodes): &'a (usize, Vec<String>)| BestNodes { count: *count, nodes };
+        Self { before: nodes(&best.before), after: nodes(&best.after) }
+    }
 }
 
 #[derive(Serialize)]
@@ -122,6 +146,8 @@ impl<'a> Difference<'a> {
             lost: difference.lost.iter().map(change).collect(),
             gained: difference.gained.iter().map(change).collect(),
             unlisted: difference.unlisted,
+            best: difference.best.as_ref().map(Best::from),
+            score_error: difference.score_error.as_deref(),
         }
     }
 }

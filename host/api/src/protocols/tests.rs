@@ -107,6 +107,7 @@ fn scores(random: &mut Rng, nodes: usize) -> PodScores {
     PodScores {
         nodes: if nodes > 0 { (0..random.usize(..5)).map(|_| node(random)).collect() } else { Vec::new() },
         ties: random.usize(..9),
+        totals: Vec::new(),
         scorers: scorers.clone(),
         faults: if random.bool() { vec![report] } else { Vec::new() },
         error: random.bool().then(|| "scorer \"S\": no\nreason".to_owned()),

@@ -22,7 +22,7 @@ use crate::reuse::Store;
 use crate::scenarios::nominated::{self, NominatedRow, RowBudget};
 use crate::scenarios::sample;
 use crate::scores::{PodScores, ScoreRequest, score};
-use crate::shadow::Shadow;
+use crate::shadow::{Asked, Shadow};
 use crate::subject::Subject;
 use crate::{Engine, Error, Reuse};
 
@@ -35,6 +35,8 @@ pub(crate) struct QueryRun<'a> {
     evaluator: Evaluator<'a>,
     /// Nominated rows that the query may still evaluate again.
     budget: RowBudget,
+    /// Whether scores have the totals of all feasible rows.
+    keeps_totals: bool,
 }
 
 impl<'a> QueryRun<'a> {
@@ -50,7 +52,13 @@ impl<'a> QueryRun<'a> {
         let may_reuse = engine.reuse != Reuse::Off && snapshot.overlaid_rows().is_none();
         let evaluator = Evaluator::new(&running.policy, query.phase, may_reuse.then_some(&running.store));
         let evaluator = evaluator.with_skip(&query.skip);
-        Self { engine, query, snapshot, batch, evaluator, budget: RowBudget::default() }
+        let (budget, keeps_totals) = (RowBudget::default(), query.totals);
+        Self { engine, query, snapshot, batch, evaluator, budget, keeps_totals }
+    }
+
+    /// Keeps the totals of all feasible rows, also where the query does not want them.
+    fn keeping_totals(self, keeps: bool) -> Self {
+        Self { keeps_totals: self.keeps_totals || keeps, ..self }
     }
 
     /// Answers about one pod, until a moment that may be before the query's deadline.
@@ -79,12 +87,15 @@ impl<'a> QueryRun<'a> {
             let scores = score(self.evaluator.policy(), store, request, &evaluated.context, feasible);
             scores.map_err(|stop| stopped(stop, subject))
         };
-        let scores = score(self.evaluator.store())?;
+        let mut scores = score(self.evaluator.store())?;
         if self.engine.reuse == Reuse::Verified && self.evaluator.store().is_some() {
             let fresh = score(None)?;
             if scores != fresh && scores.faults.is_empty() && fresh.faults.is_empty() {
                 return Err(self.engine.mismatch(subject.name.clone(), format!("scores: {scores:?}, fresh {fresh:?}")));
             }
+        }
+        if !self.keeps_totals {
+            scores.totals = Vec::new();
         }
         Ok(scores)
     }
@@ -129,7 +140,7 @@ impl Engine {
         running.policy.check_names(&query.skip)?;
         let (batch, unknown_nodes) = query.nodes.batch(snapshot, unknown)?;
         let shadow = compared(shadow, running, query, snapshot);
-        let mut run = QueryRun::new(self, running, query, snapshot, batch);
+        let mut run = QueryRun::new(self, running, query, snapshot, batch.clone()).keeping_totals(shadow.is_some());
         let mut bytes = 0;
         let are_named = unknown == Unknown::AreNamed;
         // What some pods ask for takes as long as the whole request has.
@@ -151,7 +162,7 @@ impl Engine {
                 true => (subject.name.clone(), share(query.deadline)),
                 false => (String::new(), query.deadline),
             };
-            let answer = match run.answer(subject, until) {
+            let mut answer = match run.answer(subject, until) {
                 // Of the request there is time left.
                 Err(Error::DeadlineExceeded) if shares => {
                     let failed = PodAnswer::failed(pod.clone(), Error::PodTooSlow { pod });
@@ -161,7 +172,10 @@ impl Engine {
                 answer => answer?,
             };
             if let Some((shadow, subject)) = wanted {
-                shadow.offer(subject, query.phase, snapshot, &answer);
+                shadow.offer(Asked::new(subject, query, (snapshot, &batch), &answer));
+            }
+            if let Some(scores) = answer.scores.as_mut().filter(|_| !query.totals) {
+                scores.totals = Vec::new();
             }
             self.note_asked(query, &answer);
             bytes += answer.heap_bytes();
@@ -199,7 +213,7 @@ impl Engine {
         if let Some(shadow) = shadow {
             for (subject, answer) in wanted.into_iter().zip(&pods) {
                 if let Some(subject) = subject {
-                    shadow.offer(subject, query.phase, snapshot, answer);
+                    shadow.offer(Asked::new(subject, query, (snapshot, &Batch::All), answer));
                 }
             }
         }

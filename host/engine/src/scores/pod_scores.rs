@@ -25,6 +25,8 @@ pub struct PodScores {
     pub nodes: Vec<ScoredNode>,
     /// Number of feasible nodes with the total of the last of `nodes` that are not among these.
     pub ties: usize,
+    /// Totals of all feasible nodes, in ascending order of rows. Empty unless the query wants them, and where there is an error.
+    pub totals: Vec<i64>,
     /// The scorers of the policy, in its order. Empty where no node is feasible.
     pub scorers: Vec<ScorerScores>,
     /// Scorers whose call failed, and the effect of their failure policy.
@@ -40,6 +42,7 @@ impl PodScores {
         let fault = |report: &FaultReport| size_of::<FaultReport>() + report.fault.detail.len();
         size_of::<Self>()
             + self.nodes.iter().map(node).sum::<usize>()
+            + size_of_val(self.totals.as_slice())
             + size_of_val(self.scorers.as_slice())
             + self.faults.iter().map(fault).sum::<usize>()
             + self.error.as_ref().map_or(0, String::len)

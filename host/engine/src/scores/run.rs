@@ -20,7 +20,7 @@ use crate::limits::TOP_NODES;
 use crate::policy::{ActivePolicy, OnError};
 use crate::reuse::{KeptScores, Store};
 
-/// Scores the feasible rows of a pod by the scorers of a policy. The context has the facts about the rows of the query, of which the
+/// Scores the feasible rows of a pod by the scorers of a policy; the result has the totals of all of them. The context has the facts about the rows of the query, of which the
 /// feasible ones are a part; a scorer is asked about all of them, a cluster-wide one about every row. Where no row is feasible, no scorer
 /// is asked. Without a store, cached scores are neither used nor made.
 ///
@@ -49,6 +49,7 @@ pub(crate) fn score(
     }
     if scores.error.is_none() {
         (scores.nodes, scores.ties) = run.best(request);
+        scores.totals = run.totals;
     }
     Ok(scores)
 }

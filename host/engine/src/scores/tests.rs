@@ -16,8 +16,8 @@ use super::normalization::normalize;
 use super::ranking::shuffled;
 use super::*;
 use crate::{
-    ActivePolicy, ActivePredicate, Engine, FaultEffect, Mode, Nodes, OnError, Options, Phases, PodAnswer, PodRef,
-    Query, Reuse, Sample,
+    ActivePolicy, ActivePredicate, Comparison, Engine, FaultEffect, Mode, Nodes, OnError, Options, Phases, PodAnswer,
+    PodRef, Query, Reuse, Sample, ScoreDifferences, Shadow,
 };
 
 const COMPONENT: &str = include_str!("tests/component.wat");
@@ -452,4 +452,56 @@ fn a_trial_tells_scorers_which_nodes_fit_before_it_refuses_them() {
     (100..NODES).for_each(|node| (0..FULL).for_each(|_| world.bind(node)));
     world.writer.publish();
     assert_eq!(world.engine.try_active_policy().unwrap().remarks, []);
+}
+
+#[test]
+fn beside_the_active_policy_another_order_of_nodes_is_counted_where_scores_are_asked_for() {
+    let free = ("Free", 1, pods(Normalization::ByLargestReversed), OnError::Reject);
+    let busy = ("Busy", 2, pods(Normalization::ByRange), OnError::Reject);
+    let mut world = World::new(std::slice::from_ref(&free), 4);
+    // 0, 1, 2 and 2 pods: by the one the first is best, by the other the two last.
+    for node in [1, 2, 2, 3, 3] {
+        world.bind(node);
+    }
+    world.writer.publish();
+    let active = world.engine.policy();
+    let runtime = Runtime::start(None).unwrap();
+    let scorer = |(name, weight, text, on_error): &(&str, i64, String, OnError)| {
+        ActiveScorer::new(loaded(&runtime, name, text, *on_error), *weight)
+    };
+    let moody_too = ("Moody", 1, moody(), OnError::Reject);
+    let other = ActivePolicy { scorers: vec![scorer(&free), scorer(&busy), scorer(&moody_too)], ..(*active).clone() };
+    let unscored = ActivePolicy { scorers: Vec::new(), ..(*active).clone() };
+    let comparisons = [("same", (*active).clone()), ("other", other), ("unscored", unscored)];
+    let comparisons = comparisons.map(|(name, policy)| Comparison::new(name.to_owned(), world.engine.alternative(policy)));
+    let (shadow, receiver) = Shadow::new(active.generation, comparisons.into());
+    let shadow = Arc::new(shadow);
+    world.engine.set_shadow(Some(Arc::clone(&shadow)));
+    let request = ScoreRequest { top: 1, ..ScoreRequest::default() };
+    let ask = |mood: &str, nodes: Nodes, request: ScoreRequest| {
+        let answer = world.ask(mood, nodes, request);
+        assert!(answer.scores.unwrap().totals.is_empty(), "they are for the comparison alone");
+        shadow.taken();
+        world.engine.compare(&shadow, &receiver.recv().unwrap());
+    };
+    ask("", Nodes::All, request);
+    // Of these another one is best too.
+    ask("", Nodes::Named(vec!["n0".to_owned(), "n1".to_owned()]), ScoreRequest { top: 7, ..request });
+    ask("trap", Nodes::All, request);
+    // Not compared: as many as one policy finds first, and no scores.
+    ask("", Nodes::Enough(Sample::new(0, NonZero::new(1).unwrap())), request);
+    ask("", Nodes::All, ScoreRequest::default());
+    let [same, other, unscored] = [0, 1, 2].map(|at| shadow.comparisons[at].record());
+    assert_eq!(same.differences.scores, ScoreDifferences { pods: 3, nodes: 10, ..ScoreDifferences::default() });
+    assert_eq!(unscored.differences.scores, ScoreDifferences::default());
+    let found = other.differences.scores;
+    assert_eq!((found.pods, found.best_changed, found.unscored, found.nodes), (2, 2, 1, 6), "{found:?}");
+    // 100, 50, 0 and 0 become 100, 150, 200 and 200: places 0, 1, 2 or 3 become 3, 2, 0 or 1. Of two, 100 and 0 become 100 and 200.
+    assert_eq!(found.places, (3 + 1 + 1 + 1) + 2);
+    assert_eq!((other.faults, other.differences.differing), (1, 0));
+    let kept: Vec<_> = other.last.iter().map(|kept| (kept.best.as_ref(), kept.score_error.as_deref())).collect();
+    let [(Some(first), None), (Some(_), None), (None, Some(error))] = &*kept else { unreachable!("{kept:?}") };
+    let names = |names: &[&str]| (names.len(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!((&first.before, &first.after), (&names(&["n0"]), &names(&["n2", "n3"])));
+    assert_eq!(*error, "scorer \"Moody\" failed: Trap");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::difference::{Nodes, PodDifference};
+use super::difference::{Answered, PodDifference};
 use super::{Asked, Shadow};
 use crate::evaluate::query_run::QueryRun;
 use crate::facts::Batch;
@@ -11,7 +11,7 @@ use crate::limits::{SHADOW_REUSE_BYTES, SHADOW_TIME};
 use crate::metrics::Metrics;
 use crate::policy::running::Running;
 use crate::policy::{ActivePolicy, Mode};
-use crate::{Engine, Query};
+use crate::{Engine, Query, ScoreRequest};
 
 /// A policy that could be active. Its calls are not counted, and none of its predicates is quarantined.
 #[derive(Debug)]
@@ -57,13 +57,18 @@ impl Engine {
     pub fn compare(&self, shadow: &Shadow, asked: &Asked) {
         for comparison in &shadow.comparisons {
             let query = Query::new([]).with_phase(asked.phase).with_deadline(Instant::now() + SHADOW_TIME);
+            let scores = asked.scored.as_ref().map(|_| ScoreRequest { top: 1, ..ScoreRequest::default() });
+            let query = query.with_scores(scores).with_totals(true);
             let running = comparison.alternative.running();
-            let mut run = QueryRun::new(self, running, &query, &asked.snapshot, Batch::All);
+            // Verdicts are cached over all rows; scores are those among the rows that were asked about.
+            let batch = asked.scored.clone().unwrap_or(Batch::All);
+            let mut run = QueryRun::new(self, running, &query, &asked.snapshot, batch);
             match run.answer(asked.subject.clone(), query.deadline) {
                 Ok(after) => {
                     let name = asked.subject.name.clone();
-                    let difference = PodDifference::new(name, &asked.before, &Nodes::new(&after));
-                    comparison.add(&difference, after.faults.len(), &asked.snapshot);
+                    let difference = PodDifference::new(name, &asked.before, &Answered::new(&after));
+                    let of_scorers = after.scores.as_ref().map_or(0, |scores| scores.faults.len());
+                    comparison.add(&difference, after.faults.len() + of_scorers, &asked.snapshot);
                 }
                 Err(_) => comparison.fail(),
             }

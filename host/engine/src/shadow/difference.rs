@@ -1,7 +1,7 @@
 //! Changes of answers where another policy decides: of one pod, and summed up over many.
 //!
 //! A node is lost under the first predicate of the other policy that rejects it, and gained under the first of the one policy that
-//! rejected it, as in a scheduling cycle. Start at [`PodDifference::between`].
+//! rejected it, as in a scheduling cycle. How scores change is in `ranks`. Start at [`PodDifference::between`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,19 +9,27 @@ use std::sync::Arc;
 
 use nodesift_cache::Row;
 
+use super::ranks::{ScoreDifference, ScoreDifferences, Scored};
 use crate::answer::{FailureGroup, PodAnswer};
 use crate::evaluate::row_set::RowSet;
 
-/// The nodes of an answer: those that fit, and the others by what rejects them.
+/// The nodes of an answer: those that fit, with their scores, and the others by what rejects them.
 #[derive(Debug, Clone)]
-pub(crate) struct Nodes {
+pub(crate) struct Answered {
     feasible: Arc<RowSet>,
     failures: Arc<[FailureGroup]>,
+    scored: Scored,
 }
 
-impl Nodes {
+impl Answered {
     pub(crate) fn new(answer: &PodAnswer) -> Self {
-        Self { feasible: Arc::clone(&answer.feasible), failures: Arc::clone(&answer.failures) }
+        let (feasible, failures) = (Arc::clone(&answer.feasible), Arc::clone(&answer.failures));
+        Self { feasible, failures, scored: Scored::new(answer) }
+    }
+
+    /// Whether it has totals.
+    pub(crate) fn is_scored(&self) -> bool {
+        matches!(self.scored, Scored::Totals(_))
     }
 }
 
@@ -38,6 +46,10 @@ pub struct PodDifference {
     pub lost: Vec<Change>,
     /// Nodes that fit now.
     pub gained: Vec<Change>,
+    /// How their order changes; `None` unless both policies score the pod.
+    pub scores: Option<ScoreDifference>,
+    /// Why the pod has no scores by the other policy, where it has some by the one.
+    pub score_error: Option<String>,
 }
 
 /// Nodes whose verdict changes, under the predicate that rejects them by one of the policies.
@@ -52,23 +64,35 @@ pub struct Change {
 }
 
 impl PodDifference {
-    /// The difference between answers about the same pod and nodes by one policy and by another.
+    /// The difference between answers about the same pod and nodes by one policy and by another. Scores are compared where both answers
+    /// have totals.
     pub fn between(before: &PodAnswer, after: &PodAnswer) -> Self {
-        Self::new(before.pod.clone(), &Nodes::new(before), &Nodes::new(after))
+        Self::new(before.pod.clone(), &Answered::new(before), &Answered::new(after))
     }
 
-    /// Of the nodes in `before`; there may be others in `after`.
-    pub(crate) fn new(pod: String, before: &Nodes, after: &Nodes) -> Self {
+    /// Of the nodes in `before`; there may be others in `after`, unless scores are compared.
+    pub(crate) fn new(pod: String, before: &Answered, after: &Answered) -> Self {
+        let (scores, score_error) = match (&before.scored, &after.scored) {
+            (Scored::Totals(before), Scored::Totals(after)) => (Some(ScoreDifference::between(before, after)), None),
+            (Scored::Totals(_), Scored::Error(error)) => (None, Some(error.clone())),
+            _ => (None, None),
+        };
         let lost = changes(&after.failures, &before.feasible);
         let gained = changes(&before.failures, &after.feasible);
         let count = |changes: &[Change]| changes.iter().map(|change| change.rows.len()).sum::<usize>();
         let before = before.feasible.len();
-        Self { pod, before, after: before + count(&gained) - count(&lost), lost, gained }
+        let after = before + count(&gained) - count(&lost);
+        Self { pod, before, after, lost, gained, scores, score_error }
     }
 
     /// Whether no node's verdict changes.
     pub fn is_empty(&self) -> bool {
         self.lost.is_empty() && self.gained.is_empty()
+    }
+
+    /// Whether its best nodes change, or it has no scores any more.
+    pub fn changes_best(&self) -> bool {
+        self.score_error.is_some() || self.scores.as_ref().is_some_and(|scores| scores.best.is_some())
     }
 }
 
@@ -102,6 +126,8 @@ pub struct Differences {
     pub gaining: u64,
     /// Changes by the name of the predicate that rejects the nodes.
     pub predicates: BTreeMap<Arc<str>, Effect>,
+    /// Changes of scores.
+    pub scores: ScoreDifferences,
 }
 
 /// Changes of verdicts under one predicate.
@@ -133,6 +159,10 @@ impl Differences {
         self.newly_placeable += u64::from(!had && has);
         self.losing += u64::from(has && !lost.is_empty());
         self.gaining += u64::from(had && !gained.is_empty());
+        self.scores.unscored += u64::from(difference.score_error.is_some());
+        if let Some(scores) = &difference.scores {
+            self.scores.add(scores);
+        }
         self.add_changes(lost, |effect| &mut effect.rejects);
         self.add_changes(gained, |effect| &mut effect.allows);
     }
@@ -159,6 +189,8 @@ impl fmt::Display for Differences {
             (self.losing, "lose nodes"),
             (self.newly_placeable, "would fit somewhere for the first time"),
             (self.gaining, "gain nodes"),
+            (self.scores.best_changed, "have other best nodes"),
+            (self.scores.unscored, "would have no scores"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -269,6 +301,9 @@ mod tests {
     fn a_sum_is_told_in_one_line() {
         let sum = Differences { pods: 12_031, rejected_everywhere: 14, losing: 212, ..Differences::default() };
         assert_eq!(sum.to_string(), "12,031 pods: 14 would have been rejected everywhere, 212 lose nodes");
+        let scores = ScoreDifferences { pods: 40, best_changed: 3, unscored: 1, ..ScoreDifferences::default() };
+        let sum = Differences { pods: 50, scores, ..Differences::default() };
+        assert_eq!(sum.to_string(), "50 pods: 3 have other best nodes, 1 would have no scores");
         let sum = Differences { pods: 1, ..Differences::default() };
         assert_eq!(sum.to_string(), "1 pod: no difference");
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);

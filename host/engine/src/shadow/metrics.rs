@@ -10,6 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::Registry;
 
+use super::ScoreDifferences;
 use crate::Engine;
 
 /// Exposes what the engine's answers are compared with, for as long as the engine exists.
@@ -44,6 +45,26 @@ impl Collector for Shadows {
                 }
             }
         }
+        for (name, help, count) in OF_SCORES {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (source, record) in &records {
+                let count = count(&record.differences.scores);
+                ConstCounter::new(count).encode(metric.encode_family(&[("shadow", *source)])?)?;
+            }
+        }
         Ok(())
     }
 }
+
+/// Counters of scores: their names, their help, and the sum of which they are. The two last ones give how far a node moves on average.
+const OF_SCORES: [(&str, &str, fn(&ScoreDifferences) -> u64); 5] = [
+    ("nodesift_shadow_scored_pods", "Pods that both the active policy and a shadow policy score", |sum| sum.pods),
+    (
+        "nodesift_shadow_best_changes",
+        "Pods for which no node is among the best by both the active policy and a shadow policy",
+        |sum| sum.best_changed,
+    ),
+    ("nodesift_shadow_unscored_pods", "Pods that a shadow policy cannot score, and the active one can", |sum| sum.unscored),
+    ("nodesift_shadow_ranked_nodes", "Nodes whose places by scores were compared with those by a shadow policy", |sum| sum.nodes),
+    ("nodesift_shadow_moved_places", "Places that these nodes would move", |sum| sum.places),
+];

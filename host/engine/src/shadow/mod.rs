@@ -4,6 +4,7 @@
 //! alternative    another policy over the same cluster, with cached verdicts of its own
 //! difference   how answers change where it decides
 //! metrics      what is counted, for scrapers
+//! ranks        how the order of nodes changes where it scores
 //! record       differences of an alternative: counted, and the last ones kept
 //! ```
 //!
@@ -13,6 +14,7 @@
 mod alternative;
 mod difference;
 pub mod metrics;
+mod ranks;
 mod record;
 
 use std::sync::Arc;
@@ -23,12 +25,15 @@ use std::time::SystemTime;
 use nodesift_cache::Snapshot;
 
 use crate::answer::PodAnswer;
+use crate::facts::Batch;
 use crate::limits::SHADOW_WAITING;
 use crate::policy::Phase;
+use crate::query::{Nodes, Query};
 use crate::subject::Subject;
 pub use alternative::Alternative;
 pub use difference::{Change, Differences, Effect, Extent, PodDifference};
-pub use record::{Comparison, Record, RecordedChange, RecordedDifference};
+pub use ranks::{BestChange, ScoreDifference, ScoreDifferences};
+pub use record::{Comparison, Record, RecordedBest, RecordedChange, RecordedDifference};
 
 /// Alternatives that are evaluated beside the active policy, and the queue of answers to compare.
 #[derive(Debug)]
@@ -50,7 +55,25 @@ pub struct Asked {
     pub(crate) subject: Subject,
     pub(crate) phase: Phase,
     pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) before: difference::Nodes,
+    pub(crate) before: difference::Answered,
+    /// The rows that were scored; `None` where scores are not compared.
+    pub(crate) scored: Option<Batch>,
+}
+
+impl Asked {
+    /// The answer about a pod, from a snapshot and about these rows of it.
+    pub(crate) fn new(
+        subject: Subject,
+        query: &Query,
+        (snapshot, batch): (&Arc<Snapshot>, &Batch),
+        answer: &PodAnswer,
+    ) -> Self {
+        let before = difference::Answered::new(answer);
+        // Scores are those among nodes that fit. With a limit these are as many as one policy finds first.
+        let is_scored = before.is_scored() && !matches!(query.nodes, Nodes::Enough(_));
+        let scored = is_scored.then(|| batch.clone());
+        Self { subject, phase: query.phase, snapshot: Arc::clone(snapshot), before, scored }
+    }
 }
 
 impl Shadow {
@@ -87,8 +110,7 @@ impl Shadow {
     }
 
     /// Offers the answer about a pod.
-    pub(crate) fn offer(&self, subject: Subject, phase: Phase, snapshot: &Arc<Snapshot>, answer: &PodAnswer) {
-        let asked = Asked { subject, phase, snapshot: Arc::clone(snapshot), before: difference::Nodes::new(answer) };
+    pub(crate) fn offer(&self, asked: Asked) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         if self.sender.try_send(asked).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use nodesift_cache::Snapshot;
+use nodesift_cache::{Row, Snapshot};
 use parking_lot::Mutex;
 
 use super::alternative::Alternative;
 use super::difference::{Change, Differences, PodDifference};
+use super::ranks::BestChange;
 use crate::limits::{SHADOW_CHANGES, SHADOW_DIFFERENCE_BYTES, SHADOW_DIFFERENCES, SHADOW_NODES, SHADOW_REASON_BYTES};
 
 /// An alternative and what it would change.
@@ -28,7 +29,7 @@ pub struct Record {
     /// The last ones, oldest first, at most [`SHADOW_DIFFERENCES`] of at most [`SHADOW_DIFFERENCE_BYTES`].
     pub last: VecDeque<Arc<RecordedDifference>>,
     last_bytes: usize,
-    /// Calls of its predicates that failed; the failure policy decided in their place.
+    /// Calls of its predicates and scorers that failed; the failure policy decided in their place.
     pub faults: u64,
     /// Answers that could not be compared, because they took too long or the alternative has none.
     pub failed: u64,
@@ -51,6 +52,19 @@ pub struct RecordedDifference {
     pub gained: Vec<RecordedChange>,
     /// Entries of both lists beyond those that are kept.
     pub unlisted: usize,
+    /// The best nodes, where none is among the best by both policies.
+    pub best: Option<RecordedBest>,
+    /// Why the pod would have no scores, where it has some.
+    pub score_error: Option<String>,
+}
+
+/// The nodes with the highest total by both policies.
+#[derive(Debug)]
+pub struct RecordedBest {
+    /// Number of them now, and their names, of which the last may be missing.
+    pub before: (usize, Vec<String>),
+    /// Those that would be best.
+    pub after: (usize, Vec<String>),
 }
 
 /// Nodes with one reason.
@@ -79,7 +93,8 @@ impl Comparison {
 
     /// Counts a pod. `snapshot` has the names of the rows.
     pub(super) fn add(&self, difference: &PodDifference, faults: usize, snapshot: &Snapshot) {
-        let recorded = (!difference.is_empty()).then(|| Arc::new(recorded(difference, snapshot)));
+        let differs = !difference.is_empty() || difference.changes_best();
+        let recorded = differs.then(|| Arc::new(recorded(difference, snapshot)));
         let mut record = self.record.lock();
         record.differences.add(difference);
         record.faults += faults as u64;
@@ -109,30 +124,40 @@ impl Record {
 impl RecordedDifference {
     /// Size in bytes, texts included.
     fn bytes(&self) -> usize {
-        let nodes =
-            |change: &RecordedChange| change.nodes.iter().map(|node| size_of::<String>() + node.len()).sum::<usize>();
-        let change = |change: &RecordedChange| size_of::<RecordedChange>() + change.reasons.len() + nodes(change);
-        size_of::<Self>() + self.pod.len() + self.lost.iter().chain(&self.gained).map(change).sum::<usize>()
+        let names = |names: &[String]| names.iter().map(|node| size_of::<String>() + node.len()).sum::<usize>();
+        let change =
+            |change: &RecordedChange| size_of::<RecordedChange>() + change.reasons.len() + names(&change.nodes);
+        let best = |best: &RecordedBest| names(&best.before.1) + names(&best.after.1);
+        size_of::<Self>()
+            + self.pod.len()
+            + self.lost.iter().chain(&self.gained).map(change).sum::<usize>()
+            + self.best.as_ref().map_or(0, best)
+            + self.score_error.as_ref().map_or(0, String::len)
     }
 }
 
+/// A text, as far as it is kept.
+fn cut(mut text: String) -> String {
+    if text.len() > SHADOW_REASON_BYTES {
+        text.truncate(text.floor_char_boundary(SHADOW_REASON_BYTES));
+        text.push('…');
+    }
+    text
+}
+
 fn recorded(difference: &PodDifference, snapshot: &Snapshot) -> RecordedDifference {
+    let names = |rows: &[Row]| {
+        let named = rows.iter().take(SHADOW_NODES).map(|row| snapshot.node_name(*row).to_owned());
+        (rows.len(), named.collect::<Vec<_>>())
+    };
+    let best = |BestChange { before, after }: &BestChange| RecordedBest { before: names(before), after: names(after) };
     let change = |change: &Change| {
-        let mut reasons = change.reasons.join(", ");
-        if reasons.len() > SHADOW_REASON_BYTES {
-            reasons.truncate(reasons.floor_char_boundary(SHADOW_REASON_BYTES));
-            reasons.push('…');
-        }
-        let nodes = change.rows.iter().take(SHADOW_NODES).map(|row| snapshot.node_name(*row).to_owned());
-        RecordedChange {
-            predicate: Arc::clone(&change.predicate),
-            reasons,
-            count: change.rows.len(),
-            nodes: nodes.collect(),
-        }
+        let reasons = cut(change.reasons.join(", "));
+        let (count, nodes) = names(&change.rows);
+        RecordedChange { predicate: Arc::clone(&change.predicate), reasons, count, nodes }
     };
     let changes = |changes: &[Change]| changes.iter().take(SHADOW_CHANGES).map(change).collect();
-    let PodDifference { pod, before, after, lost, gained } = difference;
+    let PodDifference { pod, before, after, lost, gained, scores, score_error } = difference;
     RecordedDifference {
         at: crate::policy::replace::now(),
         pod: pod.clone(),
@@ -141,6 +166,8 @@ fn recorded(difference: &PodDifference, snapshot: &Snapshot) -> RecordedDifferen
         lost: changes(lost),
         gained: changes(gained),
         unlisted: [lost, gained].iter().map(|changes| changes.len().saturating_sub(SHADOW_CHANGES)).sum(),
+        best: scores.as_ref().and_then(|scores| scores.best.as_ref()).map(best),
+        score_error: score_error.clone().map(cut),
     }
 }
 
@@ -163,6 +190,8 @@ mod tests {
             lost: vec![change],
             gained: Vec::new(),
             unlisted: 0,
+            best: None,
+            score_error: None,
         })
     }
 

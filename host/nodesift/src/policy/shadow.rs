@@ -48,6 +48,10 @@ fn rendered(status: &Value) -> String {
                 let _infallible = write!(out, "\n{count} {what}");
             }
         }
+        let scores = &shadow["scores"];
+        if scores["pods"].as_u64() > Some(0) {
+            let _infallible = write!(out, "\n{}", ordered(scores));
+        }
         let mut rows = table(Paint::for_stdout(), &["PREDICATE", "WOULD", "PODS", "NODES"], &[2, 3]);
         for predicate in items(&shadow["predicates"]) {
             for (field, would) in [("wouldReject", "reject"), ("wouldAllow", "allow")] {
@@ -83,12 +87,37 @@ fn rendered(status: &Value) -> String {
                     let _infallible = write!(out, "\n  {sign} {}{more}: {predicate}: {reasons}", names.join(", "));
                 }
             }
+            let best = &difference["best"];
+            if best.is_object() {
+                let [before, after] = ["before", "after"].map(|side| best_nodes(&best[side]));
+                let _infallible = write!(out, "\n  best: {before}; would be {after}");
+            }
+            if let Value::String(error) = &difference["scoreError"] {
+                let _infallible = write!(out, "\n  no scores: {error}");
+            }
         }
         if differences.len() > LISTED {
             let _infallible = write!(out, "\n{} more with -o json", differences.len() - LISTED);
         }
     }
     out
+}
+
+/// What changes of the order of nodes, in one line.
+fn ordered(scores: &Value) -> String {
+    let count = |field: &str| scores[field].as_u64().unwrap_or(0);
+    let mean = scores["meanPlaces"].as_f64().map_or_else(String::new, |mean| {
+        format!("; a node that fits by both moves {mean} places on average")
+    });
+    format!("{} of {} scored pods have other best nodes{mean}", count("bestChanged"), count("pods"))
+}
+
+/// The first of the best nodes by one policy, and how many more there are.
+fn best_nodes(best: &Value) -> String {
+    let names: Vec<&str> = best["nodes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let more = best["count"].as_u64().unwrap_or(0).saturating_sub(names.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -105,8 +134,11 @@ mod tests {
                 "source": "/p.yaml", "verdict": "over 3 h, 12 pods: 1 lose nodes", "faults": 2, "failed": 0,
                 "predicates": [{"predicate": "NodePorts", "wouldReject": {"pods": 1, "nodes": 5},
                                 "wouldAllow": {"pods": 0, "nodes": 0}}],
+                "scores": {"pods": 8, "bestChanged": 2, "unscored": 1, "meanPlaces": 0.25},
                 "differences": [{"time": "T", "pod": "a/b", "before": 9, "after": 4, "gained": [], "unlisted": 0,
-                                 "lost": [{"predicate": "NodePorts", "reasons": "taken", "count": 5, "nodes": ["n1", "n2"]}]}],
+                                 "lost": [{"predicate": "NodePorts", "reasons": "taken", "count": 5, "nodes": ["n1", "n2"]}],
+                                 "best": {"before": {"count": 3, "nodes": ["n1", "n2"]},
+                                          "after": {"count": 1, "nodes": ["n9"]}}, "scoreError": "Own: no"}],
             }],
         });
         let text = rendered(&status);
@@ -116,6 +148,9 @@ mod tests {
             "2 calls failed",
             "a/b: 9 nodes fit, 4 would",
             "- n1, n2 and 3 more: NodePorts: taken",
+            "2 of 8 scored pods have other best nodes; a node that fits by both moves 0.25 places on average",
+            "best: n1, n2 and 1 more; would be n9",
+            "no scores: Own: no",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in {text}");
         }
