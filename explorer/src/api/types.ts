@@ -308,8 +308,17 @@ export interface PastReload {
   added: string[];
   removed: string[];
   replaced: string[];
+  scorers: ScorerChanges;
   failures: FailedStep[];
   unlisted: number;
+}
+
+export interface ScorerChanges {
+  added: { scorer: string; weight: number }[];
+  removed: { scorer: string; weight: number }[];
+  replaced: string[];
+  reconfigured: string[];
+  weights: { scorer: string; before: number; after: number }[];
 }
 
 /** `GET /v1/policy/shadow` */

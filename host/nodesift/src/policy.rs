@@ -1,7 +1,7 @@
 //! `nodesift policy`: a policy before a sidecar gets it, and the one that a sidecar has.
 //!
 //! ```text
-//! diff     what another policy would change
+//! diff     what another policy would change, verdicts and scores
 //! import   a configuration of kube-scheduler as a policy
 //! status   the active policy of a running sidecar
 //! shadow   what is evaluated beside it

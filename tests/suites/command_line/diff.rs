@@ -215,3 +215,50 @@ fn what_cannot_be_compared_has_its_exit_code() {
         workshop.fails_naming(code, &arguments, &[named]);
     }
 }
+
+#[test]
+fn scorers_that_differ_are_told_and_pods_whose_best_nodes_change() {
+    let workshop = new_workshop().with_cluster();
+    let scored = |scores: &str| format!("{}  scores: {scores}\n", policy(&["name: NodeName"]));
+    // n0 and n1 are empty, and n2 has too little left: the more is taken, the better.
+    let most = "args: {scoringStrategy: {type: MostAllocated}}";
+    workshop.write("before.yaml", scored("[{name: NodeResourcesFit, weight: 2}, {name: TaintToleration, weight: 3}]"));
+    workshop.write(
+        "after.yaml",
+        scored(&format!("[{{name: ImageLocality}}, {{name: NodeResourcesFit, weight: 5, {most}}}]")),
+    );
+    workshop.write("none.yaml", policy(&["name: NodeName"]));
+    let diff = |before: &str, after: &str, format: &str| {
+        workshop.answer(&["policy", "diff", before, after, "--cluster", "cluster.json", "-o", format])
+    };
+    let document: Value = serde_json::from_str(&diff("before.yaml", "after.yaml", "json")).unwrap();
+    // Of the taints of n1 the scorer says nothing, whose effect is NoSchedule.
+    let best = json!({"before": {"count": 2, "nodes": ["n0", "n1"]}, "after": {"count": 1, "nodes": ["n2"]}});
+    assert_eq!(document["best"], json!([{"pod": "default/new", "best": best}]));
+    // n2 moves from the last place to the first, and each of the two others can stay in the second.
+    assert_eq!(document["scores"], json!({"pods": 1, "bestChanged": 1, "unscored": 0, "meanPlaces": 0.667}));
+    assert_eq!(document["differing"], 0);
+    let scorers = json!({
+        "added": [{"scorer": "ImageLocality", "weight": 1}], "removed": [{"scorer": "TaintToleration", "weight": 3}], "replaced": [],
+        "reconfigured": ["NodeResourcesFit"], "weights": [{"scorer": "NodeResourcesFit", "before": 2, "after": 5}],
+    });
+    assert_eq!(document["scorers"], scorers);
+    let line = &lines(&diff("before.yaml", "after.yaml", "jsonl"))[0];
+    assert_eq!((&line["pod"], &line["best"], &line["lost"]), (&json!("default/new"), &best, &json!([])));
+    let text = diff("before.yaml", "after.yaml", "table");
+    for expected in [
+        "1 pod: 1 have other best nodes on 3 nodes\n",
+        "scorers added: ImageLocality ×1\n",
+        "scorers removed: TaintToleration ×3\n",
+        "scorers with other arguments or limits: NodeResourcesFit\n",
+        "weights: NodeResourcesFit ×2 → ×5\n",
+        "1 pod scored by both: 1 have other best nodes; a node that fits by both moves 0.7 places on average\n",
+        "n0, n1",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+    let same = diff("before.yaml", "before.yaml", "table");
+    assert!(same.starts_with("1 pod: no difference on 3 nodes\n1 pod scored by both: 0 have other best nodes"), "{same}");
+    let document: Value = serde_json::from_str(&diff("before.yaml", "none.yaml", "json")).unwrap();
+    assert_eq!((&document["scores"]["pods"], document["scorers"]["removed"].as_array().map(Vec::len)), (&json!(0), Some(2)));
+}

@@ -51,11 +51,18 @@ function Result({ reload }: { reload: PastReload }) {
 }
 
 function What({ reload }: { reload: PastReload }) {
-  const changes = [
+  const { scorers } = reload;
+  const weighted = ({ scorer, weight }: { scorer: string; weight: number }) => `${scorer} ×${weight}`;
+  const changes: [string, string[]][] = [
     ["added", reload.added],
     ["removed", reload.removed],
     ["replaced", reload.replaced],
-  ] as const;
+    ["scorers added", scorers.added.map(weighted)],
+    ["scorers removed", scorers.removed.map(weighted)],
+    ["scorers replaced", scorers.replaced],
+    ["scorers with other arguments or limits", scorers.reconfigured],
+    ["weights", scorers.weights.map(({ scorer, before, after }) => `${scorer} ×${before} → ×${after}`)],
+  ];
   const some = changes.filter(([, names]) => names.length > 0);
   return (
     <>
@@ -64,7 +71,7 @@ function What({ reload }: { reload: PastReload }) {
           {word}: <Shown text={names.join(", ")} />
         </div>
       ))}
-      {some.length === 0 && reload.failures.length === 0 && <span class="muted">the same predicates</span>}
+      {some.length === 0 && reload.failures.length === 0 && <span class="muted">the same predicates and scorers</span>}
       {reload.failures.map((failure, at) => (
         <div key={at}>
           <Step failure={failure} />

@@ -1,6 +1,9 @@
-//! Differences between two policies as JSON: what `GET /v1/policy/shadow` and `nodesift policy diff` say. Start at [`Summary`].
+//! Differences between two policies as JSON: what `GET /v1/policy/shadow`, `GET /v1/policy/history` and `nodesift policy diff` say. Start at
+//! [`Summary`] and [`Scorers`].
 
-use nodesift_engine::{Differences, Extent, ScoreDifferences};
+use std::sync::Arc;
+
+use nodesift_engine::{Differences, Extent, ScoreDifferences, ScorerChanges, WeightChange};
 use serde::Serialize;
 
 /// Differences summed up over pods.
@@ -87,6 +90,54 @@ impl<'a> Summary<'a> {
             gaining: differences.gaining,
             predicates: predicates.collect(),
             scores: differences.scores.into(),
+        }
+    }
+}
+
+/// How the scorers of a policy differ from those of the one before.
+#[derive(Debug, Serialize)]
+pub struct Scorers<'a> {
+    added: Vec<Weighted<'a>>,
+    removed: Vec<Weighted<'a>>,
+    /// Scorers whose component is another one.
+    replaced: Vec<&'a str>,
+    /// Scorers whose component has other arguments, limits or allowed imports.
+    reconfigured: Vec<&'a str>,
+    /// Scorers with another weight.
+    weights: Vec<Weight<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Weighted<'a> {
+    scorer: &'a str,
+    weight: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Weight<'a> {
+    scorer: &'a str,
+    before: i64,
+    after: i64,
+}
+
+impl<'a> From<&'a ScorerChanges> for Scorers<'a> {
+    fn from(changes: &'a ScorerChanges) -> Self {
+        let ScorerChanges { added, removed, replaced, reconfigured, weights } = changes;
+        let weighted = |scorers: &'a [(Arc<str>, i64)]| -> Vec<Weighted<'a>> {
+            scorers.iter().map(|(scorer, weight)| Weighted { scorer, weight: *weight }).collect()
+        };
+        let names = |scorers: &'a [Arc<str>]| scorers.iter().map(|scorer| &**scorer).collect();
+        let weight = |WeightChange { scorer, before, after }: &'a WeightChange| Weight {
+            scorer,
+            before: *before,
+            after: *after,
+        };
+        Self {
+            added: weighted(added),
+            removed: weighted(removed),
+            replaced: names(replaced),
+            reconfigured: names(reconfigured),
+            weights: weights.iter().map(weight).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::differences::Scorers;
 use super::policy::Step;
 use super::time::{microseconds, rfc3339};
 use crate::admission::scope::RequestScope;
@@ -57,6 +58,8 @@ struct Reload<'a> {
     removed: Vec<&'a str>,
     /// Predicates whose component is another one since then.
     replaced: Vec<&'a str>,
+    /// What is other of its scorers.
+    scorers: Scorers<'a>,
     failures: Vec<Step<'a>>,
     /// Failures beyond those listed.
     unlisted: usize,
@@ -77,6 +80,7 @@ impl<'a> Reload<'a> {
             added: names(&past.added),
             removed: names(&past.removed),
             replaced: names(&past.replaced),
+            scorers: Scorers::from(&past.scorers),
             failures: past.failures.iter().map(Step::from).collect(),
             unlisted: past.unlisted,
         }

@@ -9,6 +9,7 @@ use super::last_reload::{LastReload, ReloadOutcome};
 use super::refusal::{Refusal, StepFailure};
 use super::{ActivePolicy, ActivePredicate};
 use crate::limits::{RELOAD_FAILURES_KEPT, RELOADS_KEPT};
+use crate::scores::{KnownScorers, ScorerChanges};
 
 /// A reload that has ended, and what it has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct PastReload {
     pub removed: Vec<Arc<str>>,
     /// Names of predicates whose component is another one since then, in policy order.
     pub replaced: Vec<Arc<str>>,
+    /// Changes of its scorers.
+    pub scorers: ScorerChanges,
     /// Why the document was refused, or the policy rolled back: the first [`RELOAD_FAILURES_KEPT`].
     pub failures: Vec<StepFailure>,
     /// Number of failures beyond those.
@@ -41,6 +44,7 @@ pub(crate) struct Reloads(Mutex<Kept>);
 struct Kept {
     /// Components of the active policy, by the name of the predicate.
     active: BTreeMap<Arc<str>, [u8; 32]>,
+    scorers: KnownScorers,
     /// The last one at the back.
     past: VecDeque<PastReload>,
 }
@@ -48,7 +52,8 @@ struct Kept {
 impl Reloads {
     /// None so far, with the first policy of the process.
     pub(crate) fn new(policy: &ActivePolicy) -> Self {
-        Self(Mutex::new(Kept { active: components(policy), past: VecDeque::new() }))
+        let (active, scorers) = (components(policy), KnownScorers::new(policy));
+        Self(Mutex::new(Kept { active, scorers, past: VecDeque::new() }))
     }
 
     /// Notes a reload, after which this policy is active. `refusal` is why it was refused or rolled back.
@@ -68,6 +73,7 @@ impl Reloads {
             return;
         }
         let before = std::mem::replace(&mut kept.active, components(policy));
+        let scorers_before = std::mem::replace(&mut kept.scorers, KnownScorers::new(policy));
         let named = |is_meant: &dyn Fn(&ActivePredicate) -> bool| {
             let predicates = policy.predicates.iter().filter(|predicate| is_meant(predicate));
             predicates.map(|predicate| Arc::clone(&predicate.name)).collect()
@@ -76,6 +82,7 @@ impl Reloads {
             added: named(&|predicate| !before.contains_key(&predicate.name)),
             removed: before.keys().filter(|name| !kept.active.contains_key(*name)).cloned().collect(),
             replaced: named(&|predicate| before.get(&predicate.name).is_some_and(|digest| *digest != predicate.digest)),
+            scorers: scorers_before.changes(policy),
             source: refusal.map_or(&policy.origin.source, |refusal| &refusal.source).clone(),
             name: policy.origin.name.clone(),
             reload,

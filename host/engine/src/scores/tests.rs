@@ -17,7 +17,7 @@ use super::ranking::shuffled;
 use super::*;
 use crate::{
     ActivePolicy, ActivePredicate, Comparison, Engine, FaultEffect, Mode, Nodes, OnError, Options, Phases, PodAnswer,
-    PodRef, Query, Reuse, Sample, ScoreDifferences, Shadow,
+    PodRef, Query, ReloadOutcome, Reuse, Sample, ScoreDifferences, Shadow,
 };
 
 const COMPONENT: &str = include_str!("tests/component.wat");
@@ -504,4 +504,39 @@ fn beside_the_active_policy_another_order_of_nodes_is_counted_where_scores_are_a
     let names = |names: &[&str]| (names.len(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     assert_eq!((&first.before, &first.after), (&names(&["n0"]), &names(&["n2", "n3"])));
     assert_eq!(*error, "scorer \"Moody\" failed: Trap");
+}
+
+#[test]
+fn what_changes_of_scorers_is_told_of_each_reload() {
+    let free = |weight| ("Free", weight, pods(Normalization::ByLargestReversed), OnError::Reject);
+    let world = World::new(&[free(3), ("Gone", 2, crowd(Normalization::ByDistance), OnError::Reject)], 1);
+    let runtime = Runtime::start(None).unwrap();
+    let changed = |change: &dyn Fn(&mut Vec<ActiveScorer>)| {
+        let mut policy = (*world.engine.policy()).clone();
+        change(&mut policy.scorers);
+        drop(world.engine.replace_policy(policy));
+        world.engine.note_reload(ReloadOutcome::Active, Duration::ZERO, None, None);
+        world.engine.reloads().remove(0).scorers
+    };
+    let added = |name: &str| {
+        ActiveScorer::new(loaded(&runtime, name, &pods(Normalization::ByRange), OnError::Reject), 7)
+    };
+    let changes = changed(&|scorers| {
+        scorers[0].weight = 4;
+        scorers[1] = added("New");
+    });
+    let weights = vec![WeightChange { scorer: "Free".into(), before: 3, after: 4 }];
+    let (new, gone) = (vec![("New".into(), 7)], vec![("Gone".into(), 2)]);
+    assert_eq!(changes, ScorerChanges { added: new, removed: gone, weights, ..ScorerChanges::default() });
+    // Another order is no change.
+    assert!(changed(&|scorers| scorers.reverse()).is_empty());
+    let changes = changed(&|scorers| {
+        scorers[0].component.module = added("New").component.module;
+        scorers[1].component.digest = [1; 32];
+    });
+    let (replaced, reconfigured) = (vec!["Free".into()], vec!["New".into()]);
+    assert_eq!(changes, ScorerChanges { replaced, reconfigured, ..ScorerChanges::default() });
+    // Nothing that is refused changes any.
+    world.engine.note_reload(ReloadOutcome::Refused, Duration::ZERO, None, None);
+    assert!(world.engine.reloads()[0].scorers.is_empty());
 }

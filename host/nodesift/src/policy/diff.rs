@@ -1,5 +1,7 @@
-//! `nodesift policy diff`: which pods and nodes another policy would decide otherwise, over the cluster of files. Start at
-//! [`diff`].
+//! `nodesift policy diff`: which pods and nodes another policy would decide otherwise, and which other nodes would be best, over the cluster
+//! of files. `scores` has what it says of scorers and scores. Start at [`diff`].
+
+mod scores;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,12 +16,13 @@ use crate::cluster::{self, Opened, Origin};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::terminal::{self, Paint, counted, escaped, render, table};
-use nodesift_api::differences::Summary;
+use nodesift_api::differences::{Scorers, Summary};
 use nodesift_cache::Snapshot;
 use nodesift_engine::{
     ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, KubernetesVersion, Options, OverlaySpec,
-    PodDifference, PodRef, Query,
+    PodAnswer, PodDifference, PodRef, Query, ScoreRequest, ScorerChanges,
 };
+use scores::{Best, BestNodes};
 
 /// Examples of each predicate and direction.
 const EXAMPLES: usize = 3;
@@ -54,23 +57,27 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
             && a.settings.config_maps == b.settings.config_maps
             && a.counts_as(b)
     };
+    let scorers = ScorerChanges::between(&active, &next);
+    // What only one of the policies scores cannot be compared.
+    let is_scored = !active.scorers.is_empty() && !next.scorers.is_empty();
     let kubernetes = [active.settings.kubernetes.clone(), next.settings.kubernetes.clone()];
     let other = match reads_alike(&active, &next) {
         true => Other::Alternative(Box::new(engine.alternative(next))),
         // Which pods are foreign, and what of them is there beyond what every policy reads, is decided when objects are read.
         false => Other::Engine(Box::new(cluster::open(&Origin::Files(files), &after)?.engine)),
     };
-    let mut out = Out::new(args, engine.snapshot(), kubernetes);
+    let mut out = Out::new(args, engine.snapshot(), kubernetes, scorers);
     let mut progress = Progress::new(batches.iter().map(|batch| batch.pods.len()).sum(), "pods compared");
     for Batch { pods, removed } in batches {
         let count = pods.len();
-        let query = Query::new(pods).with_phase(args.phase.into());
+        let scores = is_scored.then(|| ScoreRequest { top: 1, ..ScoreRequest::default() });
+        let query = Query::new(pods).with_phase(args.phase.into()).with_scores(scores).with_totals(true);
         let data = |error: Error| Failure::Data(error.into());
         let snapshot = engine.overlay_snapshot_on(&out.snapshot, &removed).map_err(data)?;
         let before = engine.answer(&query, Options::on(&snapshot)).map_err(data)?;
         let after = other.answer(&engine, (&snapshot, &removed), &query).map_err(data)?;
         for (before, after) in before.pods.iter().zip(&after.pods) {
-            out.add(&PodDifference::between(before, after), before.faults.len() + after.faults.len())?;
+            out.add(&PodDifference::between(before, after), faults(before) + faults(after))?;
         }
         progress.advance(count);
     }
@@ -78,10 +85,19 @@ pub(crate) fn diff(args: &PolicyDiffArgs) -> anyhow::Result<()> {
     out.finish()
 }
 
+/// Calls of predicates and scorers that failed for a pod.
+fn faults(answer: &PodAnswer) -> usize {
+    answer.faults.len() + answer.scores.as_ref().map_or(0, |scores| scores.faults.len())
+}
+
 /// The two policies that are compared: those that are named, else the default one, under the versions that are named.
 fn compared(args: &PolicyDiffArgs) -> anyhow::Result<(PolicyArgs, PolicyArgs)> {
-    let policy =
-        |path: Option<&PathBuf>, kubernetes| PolicyArgs { policy: path.cloned(), kubernetes, ..PolicyArgs::default() };
+    let policy = |path: Option<&PathBuf>, kubernetes| PolicyArgs {
+        policy: path.cloned(),
+        kubernetes,
+        scored: true,
+        ..PolicyArgs::default()
+    };
     let (before, after) = (args.before.as_ref(), args.after.as_ref().or(args.before.as_ref()));
     match *args.kubernetes {
         [] => Ok((policy(before, None), policy(after, None))),
@@ -156,6 +172,9 @@ struct Out<'a> {
     faults: usize,
     /// By predicate, and by whether it would reject.
     examples: BTreeMap<(Arc<str>, bool), Vec<Example>>,
+    scorers: ScorerChanges,
+    /// Pods whose best nodes change, or that would have no scores: the first [`EXAMPLES`].
+    best: Vec<Best>,
 }
 
 /// Nodes of one pod that one predicate would reject, or would not reject any more.
@@ -175,6 +194,9 @@ struct Line<'a> {
     after: usize,
     lost: Vec<ChangedNodes<'a>>,
     gained: Vec<ChangedNodes<'a>>,
+    /// Absent where some node is best by both policies.
+    #[serde(flatten)]
+    best: Option<BestNodes>,
 }
 
 #[derive(Serialize)]
@@ -194,9 +216,13 @@ struct Document<'a> {
     nodes: usize,
     #[serde(flatten)]
     summary: Summary<'a>,
-    /// Calls of predicates that failed, by either policy: what their failure policies decide is compared.
+    /// Calls of predicates and scorers that failed, by either policy: what their failure policies decide is compared.
     faults: usize,
     examples: Vec<PredicateExamples<'a>>,
+    /// How the scorers of the policies differ.
+    scorers: Scorers<'a>,
+    /// Examples of pods whose best nodes change.
+    best: &'a [Best],
 }
 
 #[derive(Serialize)]
@@ -207,14 +233,24 @@ struct PredicateExamples<'a> {
 }
 
 impl<'a> Out<'a> {
-    fn new(args: &'a PolicyDiffArgs, snapshot: Arc<Snapshot>, kubernetes: [KubernetesVersion; 2]) -> Self {
-        Self { args, snapshot, kubernetes, differences: Differences::default(), faults: 0, examples: BTreeMap::new() }
+    fn new(
+        args: &'a PolicyDiffArgs,
+        snapshot: Arc<Snapshot>,
+        kubernetes: [KubernetesVersion; 2],
+        scorers: ScorerChanges,
+    ) -> Self {
+        let (differences, examples, best) = (Differences::default(), BTreeMap::new(), Vec::new());
+        Self { args, snapshot, kubernetes, differences, faults: 0, examples, scorers, best }
     }
 
     fn add(&mut self, difference: &PodDifference, faults: usize) -> anyhow::Result<()> {
         self.differences.add(difference);
         self.faults += faults;
-        if self.args.output == Format::Jsonl && !difference.is_empty() {
+        let best = BestNodes::new(difference, &self.snapshot, EXAMPLE_NODES);
+        if let Some(best) = best.filter(|_| self.best.len() < EXAMPLES) {
+            self.best.push(Best { pod: difference.pod.clone(), best });
+        }
+        if self.args.output == Format::Jsonl && (!difference.is_empty() || difference.changes_best()) {
             let text = serde_json::to_string(&self.line(difference))?;
             terminal::print(&format!("{text}\n"))?;
         }
@@ -241,13 +277,14 @@ impl<'a> Out<'a> {
             reasons: &change.reasons,
             nodes: change.rows.iter().map(|row| self.snapshot.node_name(*row)).collect(),
         };
-        let PodDifference { pod, before, after, lost, gained } = difference;
+        let PodDifference { pod, before, after, lost, gained, .. } = difference;
         Line {
             pod,
             before: *before,
             after: *after,
             lost: lost.iter().map(changed).collect(),
             gained: gained.iter().map(changed).collect(),
+            best: BestNodes::new(difference, &self.snapshot, usize::MAX),
         }
     }
 
@@ -268,6 +305,8 @@ impl<'a> Out<'a> {
             summary: Summary::new(&self.differences),
             faults: self.faults,
             examples: examples.collect(),
+            scorers: Scorers::from(&self.scorers),
+            best: &self.best,
         }
     }
 
@@ -301,6 +340,8 @@ impl<'a> Out<'a> {
             false => format!("before: verdicts of {}\nafter: verdicts of {}\n", before.describe(), after.describe()),
         };
         let mut out = format!("{versions}{} on {}\n", self.differences, counted(self.snapshot.node_count(), "node"));
+        out.push_str(&scores::changed(&self.scorers));
+        out.push_str(&scores::ordered(&self.differences.scores));
         if self.faults > 0 {
             // Writing to a String cannot fail.
             let _infallible = writeln!(
@@ -311,6 +352,9 @@ impl<'a> Out<'a> {
         }
         if !self.examples.is_empty() {
             let _infallible = writeln!(out, "\n{}", render(&rows));
+        }
+        if !self.best.is_empty() {
+            let _infallible = writeln!(out, "\n{}", render(&scores::table_of(&self.best, paint)));
         }
         out
     }
