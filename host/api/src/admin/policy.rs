@@ -50,7 +50,7 @@ struct Status<'a> {
     name: &'a str,
     /// It is the last good one of an earlier process, because the one that is named is broken.
     remembered: bool,
-    /// Whether a predicate in quarantine brings the policy before back.
+    /// Whether a predicate or scorer in quarantine brings the policy before back.
     rollback_on_quarantine: bool,
     /// The version of Kubernetes whose verdicts it gives.
     kubernetes: Kubernetes,

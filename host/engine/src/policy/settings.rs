@@ -26,8 +26,8 @@ pub struct PolicySettings {
     pub on_unsupported: OnError,
     /// `preemption.static`: whether static pods may be victims of a preemption.
     pub static_pods: StaticPods,
-    /// `rollbackOnQuarantine`: whether the policy before becomes active again once a predicate is put in quarantine that it does not
-    /// have.
+    /// `rollbackOnQuarantine`: whether the policy before becomes active again once a predicate or scorer is put in quarantine that it does
+    /// not have.
     pub rollback_on_quarantine: bool,
 }
 

@@ -94,7 +94,7 @@ declare_map! {
     });
     /// Whether a predicate that is put in quarantine brings the policy before back.
     rollback_on_quarantine: At<bool> = "rollbackOnQuarantine", json!({
-        "description": "Whether the last good policy is active again once a predicate of this one is in quarantine",
+        "description": "Whether the last good policy is active again once a predicate or scorer of this one is in quarantine",
         "type": "boolean",
     });
 }
