@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! router      the routes of the table, behind `middleware`: access, body limits, send stalls, containment of panics
+//! contained_body  bodies of responses that panic while they are sent
 //! routes      the table of calls: name, class, paths and handlers of each
 //! protocols   bytes ↔ messages: gRPC nodesift.v1, the same as JSON over HTTP, kube-scheduler's extender
 //! calls       messages → answers: Filter, Explain, YuniKorn's calls, Assume, NodeIndex; `driver` runs them all
@@ -25,6 +26,7 @@ pub mod access;
 mod admin;
 mod admission;
 mod calls;
+mod contained_body;
 mod error;
 pub mod explorer;
 #[cfg(debug_assertions)]

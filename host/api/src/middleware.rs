@@ -24,6 +24,7 @@ use crate::access::{Access, CallerRights};
 use crate::admission::deadline::Deadline;
 use crate::admission::metrics::{Counted, Metrics};
 use crate::admission::scope::{ProbeScope, RequestScope, StreamScope};
+use crate::contained_body::contained;
 use crate::paths::{self, Paths};
 use crate::{Error, request_log};
 
@@ -108,7 +109,7 @@ pub(crate) async fn apply(State(middleware): State<Arc<Middleware>>, request: Re
     let timed = middleware.metrics.requests.start(call, middleware.expects_grpc(&request));
     let unsent = request.extensions().get().and_then(|peer: &Peer| peer.unsent.clone());
     let head = request_log::Head::new(&request);
-    let response = answer(&middleware, request, next).await;
+    let response = contained(answer(&middleware, request, next).await, &middleware.metrics.panics);
     let response = match unsent {
         Some(unsent) => unsent.watch(response, head_of).map(Body::new),
         None => response,

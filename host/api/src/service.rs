@@ -468,6 +468,12 @@ impl Service {
         Error::Internal
     }
 
+    /// Counts and logs the panic of a document that was being sent.
+    pub(crate) fn panicked_in_document(&self) {
+        self.0.metrics.panics.inc();
+        tracing::error!("a document panicked while it was written");
+    }
+
     #[allow(clippy::needless_pass_by_value)] // As `unwrap_or_else` hands it over.
     fn panicked<T>(&self, error: JoinError) -> Result<T, Error> {
         // Otherwise the runtime has ended before the request, at the end of the process.

@@ -6,6 +6,7 @@
 //! memory does not grow with the cluster. Resources of amount zero are left out. Start at [`state`].
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Extension;
@@ -98,10 +99,15 @@ fn send(
     write: impl FnOnce(&mut Chunks) -> serde_json::Result<()> + Send + 'static,
 ) -> Response {
     let (mut chunks, body) = chunks::channel();
+    let counting = service.clone();
     service.background().spawn_blocking(move || {
         let _held_while_working = permit;
-        if let Err(error) = write(&mut chunks).map_err(io::Error::from).and_then(|()| chunks.end()) {
-            tracing::debug!(%error, "the reader has left a state dump before its end");
+        let written = move || write(&mut chunks).map_err(io::Error::from).and_then(|()| chunks.end());
+        match catch_unwind(AssertUnwindSafe(written)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the reader has left a state dump before its end"),
+            // Its reader is told that it ends early.
+            Err(_) => counting.panicked_in_document(),
         }
     });
     ([(header::CONTENT_TYPE, JSON)], body).into_response()

@@ -17,7 +17,7 @@ pub struct Metrics {
     pub(crate) in_flight: Gauge,
     /// Evaluations that run. One runs to its end even when its client has left.
     pub(crate) evaluations: Gauge,
-    /// Requests that a panic of this program has ended.
+    /// Requests that a panic of this program has ended, and responses while they were sent.
     pub(crate) panics: Counter,
     /// Requests that got no evaluation slot in time.
     pub(super) refused: Counter,
@@ -37,7 +37,7 @@ impl Metrics {
         let help = "Requests in flight, the scrape of this metric included";
         registry.register("nodesift_api_requests_in_flight", help, metrics.in_flight.clone());
         registry.register("nodesift_api_evaluations", "Evaluations running", metrics.evaluations.clone());
-        let help = "Requests ended by a panic of the sidecar, which is a defect: see its log";
+        let help = "Requests and responses ended by a panic of the sidecar, which is a defect: see its log";
         registry.register("nodesift_api_panics", help, metrics.panics.clone());
         let help = "Requests refused because no evaluation slot would have become free in time";
         registry.register("nodesift_api_requests_refused", help, metrics.refused.clone());

@@ -118,19 +118,20 @@ impl Reader {
         let (service, unsent, work) = (self.service.clone(), self.scope.unsent.clone(), self.activity.work());
         async move {
             let _work = work;
-            let answer = match scope.and_then(|scope| Ok((scope, stage?))) {
-                Ok((scope, stage)) => {
-                    // A panic would end the stream.
-                    let answer = driver::run(&service, scope, stage, |response| message::encode(&response));
-                    let answer = AssertUnwindSafe(answer).catch_unwind().await;
-                    answer.unwrap_or_else(|_| Err(service.panicked_in_stream()))
-                }
-                Err(error) => Err(error),
+            let answer = async {
+                let answer = match scope.and_then(|scope| Ok((scope, stage?))) {
+                    Ok((scope, stage)) => {
+                        driver::run(&service, scope, stage, |response| message::encode(&response)).await
+                    }
+                    Err(error) => Err(error),
+                };
+                // One that finds no room is an error of its request, which is small.
+                frame::held(message::filter_stream(id, answer), unsent.as_ref())
+                    .unwrap_or_else(|error| message::filter_stream(id, Err(error)).into())
             };
-            let message = message::filter_stream(id, answer);
-            // One that finds no room is an error of its request, which is small.
-            Ok(frame::held(message, unsent.as_ref())
-                .unwrap_or_else(|error| message::filter_stream(id, Err(error)).into()))
+            // A panic would end the stream.
+            let answer = AssertUnwindSafe(answer).catch_unwind().await;
+            Ok(answer.unwrap_or_else(|_| message::filter_stream(id, Err(service.panicked_in_stream())).into()))
         }
     }
 }
