@@ -169,6 +169,68 @@ fn a_shadow_predicate_changes_no_answer_until_it_is_enforced() {
     assert!(ended.is_some(), "{}", shadow(&reloading.sidecar));
 }
 
+/// Two predicates, and these scorers: a flow list.
+fn scored(scores: &str) -> String {
+    format!("{}  scores: {scores}\n", policy(&["name: TaintToleration", "name: NodeResourcesFit"]))
+}
+
+#[test]
+fn a_second_policy_with_other_scorers_would_change_the_best_nodes_as_policy_diff_says() {
+    let _beside = beside_others();
+    let folder = Folder::new();
+    let active = scored("[{name: NodeResourcesFit, weight: 2}, {name: TaintToleration, weight: 3}]");
+    let most = "[{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]";
+    folder.put("policy.yaml", &active);
+    folder.put("second.yml", scored(most));
+    let arguments = [folder.path("policy.yaml"), folder.path("second.yml")];
+    let [first, other] = arguments.each_ref().map(|path| path.to_str().unwrap());
+    let sidecar = Sidecar::start(command(), &["--policy", first, "--shadow-policy", other]);
+    // Asked of another sidecar, so that here each pod is asked about once with its scores.
+    let pods = pending(&Sidecar::start(command(), &[]));
+    let mut best = 0;
+    for (asked, pod) in (1..).zip(&pods) {
+        let (namespace, name) = pod.split_once('/').unwrap();
+        let body = json!({"pods": [{"name": {"namespace": namespace, "name": name}}], "scores": {"top": 1}});
+        let answer = ask(&sidecar.unix(), "/v1/filter", &body);
+        best += answer["pods"][0]["scores"]["best"].as_array().map_or(0, Vec::len) as u64;
+        assert!(timeout::until(|| (compared(&sidecar) >= asked).then_some(())).is_some(), "{}", shadow(&sidecar));
+    }
+    let found = &shadow(&sidecar)["shadows"][0];
+    let expected = diff(&folder, &active, &scored(most));
+    assert_eq!(counts(found), counts(&expected));
+    assert_eq!(found["scores"], expected["scores"]);
+    let changed = found["scores"]["bestChanged"].as_u64().unwrap();
+    assert!(changed > 0 && found["scores"]["pods"] == json!(best), "{best} pods: {}", found["scores"]);
+    let kept = found["differences"].as_array().unwrap();
+    assert_eq!(kept.iter().filter(|one| one["best"].is_object()).count() as u64, changed);
+    let metrics = get(&sidecar.unix(), "/metrics").unwrap().body;
+    let line = format!("nodesift_shadow_best_changes_total{{shadow=\"{other}\"}} {changed}");
+    assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
+    let server = format!("unix:{}", sidecar.socket.display());
+    let printed = sidecar::run(command().args(["policy", "shadow", "--server", &server])).stdout;
+    for expected in [format!("{changed} of {best} scored pods have other best nodes"), "best: ".to_owned()] {
+        assert!(printed.contains(&expected), "{expected:?} is not in {printed}");
+    }
+}
+
+#[test]
+fn the_history_of_reloads_has_what_changes_of_scorers() {
+    let _beside = beside_others();
+    let reloading = Reloading::start(&scored("[{name: NodeResourcesFit, weight: 2}, {name: TaintToleration}]"));
+    let after = scored("[{name: NodeResourcesFit, weight: 7}, {name: ImageLocality}]");
+    reloading.put(&after);
+    reloading.becomes(&after);
+    let newest = || get(&reloading.sidecar.unix(), "/v1/policy/history").unwrap().json()["reloads"][0].clone();
+    // It is noted after the policy has become active.
+    let reload = timeout::until(|| Some(newest()).filter(Value::is_object)).expect("a reload is noted");
+    let expected = json!({
+        "added": [{"scorer": "ImageLocality", "weight": 1}], "removed": [{"scorer": "TaintToleration", "weight": 1}],
+        "replaced": [], "reconfigured": [], "weights": [{"scorer": "NodeResourcesFit", "before": 2, "after": 7}],
+    });
+    assert_eq!((&reload["result"], &reload["scorers"]), (&json!("active"), &expected));
+    assert_eq!(["added", "removed", "replaced"].map(|field| &reload[field]), [&json!([]); 3], "{reload}");
+}
+
 /// One module in both policies is one object: its calls beside the active policy are reported nowhere.
 #[test]
 fn what_is_called_beside_the_active_policy_changes_no_count_of_it_and_takes_no_line_of_the_log() {
