@@ -94,7 +94,8 @@ pub use scenarios::reprieve_run::ReprieveOutcome;
 pub use scenarios::trial::{Trial, TrialFault};
 pub use scenarios::warm_up::WarmUp;
 pub use scores::{
-    ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerChanges, ScorerOutcome, ScorerScores, WeightChange,
+    ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerChanges, ScorerOutcome, ScorerScores,
+    WeightChange,
 };
 pub use set_aside::Aside;
 pub use shadow::{

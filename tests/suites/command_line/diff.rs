@@ -258,7 +258,13 @@ fn scorers_that_differ_are_told_and_pods_whose_best_nodes_change() {
         assert!(text.contains(expected), "{expected:?} is not in {text}");
     }
     let same = diff("before.yaml", "before.yaml", "table");
-    assert!(same.starts_with("1 pod: no difference on 3 nodes\n1 pod scored by both: 0 have other best nodes"), "{same}");
+    assert!(
+        same.starts_with("1 pod: no difference on 3 nodes\n1 pod scored by both: 0 have other best nodes"),
+        "{same}"
+    );
     let document: Value = serde_json::from_str(&diff("before.yaml", "none.yaml", "json")).unwrap();
-    assert_eq!((&document["scores"]["pods"], document["scorers"]["removed"].as_array().map(Vec::len)), (&json!(0), Some(2)));
+    assert_eq!(
+        (&document["scores"]["pods"], document["scorers"]["removed"].as_array().map(Vec::len)),
+        (&json!(0), Some(2))
+    );
 }

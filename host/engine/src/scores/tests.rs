@@ -185,7 +185,8 @@ impl World {
     /// Adds a pending pod with this label `mood`.
     fn pend(&mut self, namespace: &str, mood: &str) {
         let labels = if mood.is_empty() { json!({}) } else { json!({"mood": mood}) };
-        let metadata = json!({"name": mood, "namespace": namespace, "uid": format!("{namespace}-{mood}"), "labels": labels});
+        let metadata =
+            json!({"name": mood, "namespace": namespace, "uid": format!("{namespace}-{mood}"), "labels": labels});
         let pod = serde_json::from_value(json!({"metadata": metadata})).unwrap();
         self.writer.apply(metadata::pod_record(&pod, &["default-scheduler".to_owned()]));
     }
@@ -473,7 +474,8 @@ fn beside_the_active_policy_another_order_of_nodes_is_counted_where_scores_are_a
     let other = ActivePolicy { scorers: vec![scorer(&free), scorer(&busy), scorer(&moody_too)], ..(*active).clone() };
     let unscored = ActivePolicy { scorers: Vec::new(), ..(*active).clone() };
     let comparisons = [("same", (*active).clone()), ("other", other), ("unscored", unscored)];
-    let comparisons = comparisons.map(|(name, policy)| Comparison::new(name.to_owned(), world.engine.alternative(policy)));
+    let comparisons =
+        comparisons.map(|(name, policy)| Comparison::new(name.to_owned(), world.engine.alternative(policy)));
     let (shadow, receiver) = Shadow::new(active.generation, comparisons.into());
     let shadow = Arc::new(shadow);
     world.engine.set_shadow(Some(Arc::clone(&shadow)));
@@ -518,9 +520,8 @@ fn what_changes_of_scorers_is_told_of_each_reload() {
         world.engine.note_reload(ReloadOutcome::Active, Duration::ZERO, None, None);
         world.engine.reloads().remove(0).scorers
     };
-    let added = |name: &str| {
-        ActiveScorer::new(loaded(&runtime, name, &pods(Normalization::ByRange), OnError::Reject), 7)
-    };
+    let added =
+        |name: &str| ActiveScorer::new(loaded(&runtime, name, &pods(Normalization::ByRange), OnError::Reject), 7);
     let changes = changed(&|scorers| {
         scorers[0].weight = 4;
         scorers[1] = added("New");

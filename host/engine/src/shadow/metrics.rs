@@ -64,7 +64,13 @@ const OF_SCORES: [(&str, &str, fn(&ScoreDifferences) -> u64); 5] = [
         "Pods for which no node is among the best by both the active policy and a shadow policy",
         |sum| sum.best_changed,
     ),
-    ("nodesift_shadow_unscored_pods", "Pods that a shadow policy cannot score, and the active one can", |sum| sum.unscored),
-    ("nodesift_shadow_ranked_nodes", "Nodes whose places by scores were compared with those by a shadow policy", |sum| sum.nodes),
+    ("nodesift_shadow_unscored_pods", "Pods that a shadow policy cannot score, and the active one can", |sum| {
+        sum.unscored
+    }),
+    (
+        "nodesift_shadow_ranked_nodes",
+        "Nodes whose places by scores were compared with those by a shadow policy",
+        |sum| sum.nodes,
+    ),
     ("nodesift_shadow_moved_places", "Places that these nodes would move", |sum| sum.places),
 ];

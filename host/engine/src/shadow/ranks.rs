@@ -33,7 +33,9 @@ pub(crate) enum Scored {
 impl Scored {
     /// Of an answer to a query that wants totals.
     pub(crate) fn new(answer: &PodAnswer) -> Self {
-        let Some(scores) = answer.scores.as_deref().filter(|scores| !scores.scorers.is_empty()) else { return Self::No };
+        let Some(scores) = answer.scores.as_deref().filter(|scores| !scores.scorers.is_empty()) else {
+            return Self::No;
+        };
         if let Some(error) = &scores.error {
             return Self::Error(error.clone());
         }
@@ -75,7 +77,11 @@ impl ScoreDifference {
             let distance = first.saturating_sub(*to).max(from.saturating_sub(*last));
             u64::try_from(distance).unwrap_or(u64::MAX)
         });
-        Self { best, nodes: u64::try_from(common.len()).unwrap_or(u64::MAX), places: moved.fold(0, u64::saturating_add) }
+        Self {
+            best,
+            nodes: u64::try_from(common.len()).unwrap_or(u64::MAX),
+            places: moved.fold(0, u64::saturating_add),
+        }
     }
 }
 

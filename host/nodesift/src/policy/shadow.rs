@@ -106,9 +106,9 @@ fn rendered(status: &Value) -> String {
 /// What changes of the order of nodes, in one line.
 fn ordered(scores: &Value) -> String {
     let count = |field: &str| scores[field].as_u64().unwrap_or(0);
-    let mean = scores["meanPlaces"].as_f64().map_or_else(String::new, |mean| {
-        format!("; a node that fits by both moves {mean} places on average")
-    });
+    let mean = scores["meanPlaces"]
+        .as_f64()
+        .map_or_else(String::new, |mean| format!("; a node that fits by both moves {mean} places on average"));
     format!("{} of {} scored pods have other best nodes{mean}", count("bestChanged"), count("pods"))
 }
 

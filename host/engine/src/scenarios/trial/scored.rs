@@ -62,11 +62,12 @@ impl<'a> Judge<'a> {
 
     /// The rows of the sample that the pod fits.
     fn fitting(&mut self) -> Result<&[Row], Fault> {
-        let fitting = match self.fitting.take() {
-            Some(fitting) => fitting,
+        let known = match self.fitting.take() {
+            Some(known) => known,
             None => fitting(self.policy, self.context)?,
         };
-        Ok(self.fitting.insert(fitting))
+        let known: &[Row] = self.fitting.insert(known);
+        Ok(known)
     }
 }
 
