@@ -56,8 +56,11 @@ impl Collector for Shadows {
     }
 }
 
+/// One of the sums of changes of scores.
+type ScoreCount = fn(&ScoreDifferences) -> u64;
+
 /// Counters of scores: their names, their help, and the sum of which they are. The two last ones give how far a node moves on average.
-const OF_SCORES: [(&str, &str, fn(&ScoreDifferences) -> u64); 5] = [
+const OF_SCORES: [(&str, &str, ScoreCount); 5] = [
     ("nodesift_shadow_scored_pods", "Pods that both the active policy and a shadow policy score", |sum| sum.pods),
     (
         "nodesift_shadow_best_changes",
