@@ -10,9 +10,11 @@ use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedScoringTerm, Mat
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::FILTER_TIME_WEIGHT;
 use nodesift_sandbox::wire::claims::Claim;
+use parking_lot::Mutex;
 
 use super::convert;
 use super::gathered::Gathered;
+use super::pods::ScoringSums;
 use crate::party::{PartySeat, PolicyParty};
 use crate::policy::PolicySettings;
 use crate::reuse::size::Size as _;
@@ -58,6 +60,8 @@ pub struct Context {
     now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
     scoring_terms: OnceLock<Vec<MatchedScoringTerm>>,
+    /// The topology key that sums of scoring terms were asked for last, with these sums.
+    pub(super) scoring_sums: Mutex<Option<(Arc<str>, ScoringSums)>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
     pub(super) claims: OnceLock<Arc<Result<Option<Resolved>, ClaimObstacle>>>,
     /// Unallocated claims in the form that guests read, where none of the pod's claims is allocated: they are then the same for all
@@ -91,6 +95,7 @@ impl Context {
             now: 0,
             matched_terms: OnceLock::new(),
             scoring_terms: OnceLock::new(),
+            scoring_sums: Mutex::new(None),
             claims: OnceLock::new(),
             open_claims: OnceLock::new(),
             party_seats: OnceLock::new(),

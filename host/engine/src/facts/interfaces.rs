@@ -317,15 +317,15 @@ impl Facts for Context {
     }
 
     fn preference_terms(&self, topology_key: &str) -> Arc<[u32]> {
-        self.count_scoring_terms(topology_key, true)
+        self.scoring_sums(topology_key).preferred
     }
 
     fn preference_weights(&self, topology_key: &str) -> Arc<[i64]> {
-        self.add_up_weights(topology_key)
+        self.scoring_sums(topology_key).weights
     }
 
     fn required_affinity_terms(&self, topology_key: &str) -> Arc<[u32]> {
-        self.count_scoring_terms(topology_key, false)
+        self.scoring_sums(topology_key).required
     }
 
     fn required_features(&self) -> Vec<Arc<str>> {

@@ -5,13 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodSelector;
-use nodesift_cache::{Column, ControllerRows, CountKey, Row, SumKey};
+use nodesift_cache::{Column, ControllerRows, CountKey, SumKey};
 use nodesift_object::Kind;
 use nodesift_object::selector::LabelSelector;
 use nodesift_sandbox::{Meter, NoValue, wire};
 
 use super::context::Context;
 use super::convert;
+
+/// Scoring terms of one topology key, added up: one entry per row of the cluster.
+#[derive(Debug, Clone)]
+pub(super) struct ScoringSums {
+    /// How many preferred terms there are.
+    pub(super) preferred: Arc<[u32]>,
+    /// How many terms of required affinity there are.
+    pub(super) required: Arc<[u32]>,
+    /// The sum of the weights of the preferred terms.
+    pub(super) weights: Arc<[i64]>,
+}
 
 impl Context {
     /// The key of the count of pods that match all selectors; none where an operator is unknown.
@@ -91,34 +102,31 @@ impl Context {
         keys.into_iter().cloned().collect()
     }
 
-    /// Per row of the cluster how many scoring terms with this key match the context's pod: those that are preferred, or those of
-    /// required affinity.
-    pub(super) fn count_scoring_terms(&self, topology_key: &str, preferred: bool) -> Arc<[u32]> {
-        let mut terms = vec![0_u32; self.snapshot.node_count()];
-        self.for_each_scoring_term(topology_key, |weight, row, count| {
-            if let Some(terms) = terms.get_mut(row.index()).filter(|_| weight.is_some() == preferred) {
-                *terms = terms.saturating_add(count);
-            }
-        });
-        terms.into()
-    }
-
-    /// Per row of the cluster the sum of the weights of the preferred terms with this key that match the context's pod.
-    pub(super) fn add_up_weights(&self, topology_key: &str) -> Arc<[i64]> {
-        let mut weights = vec![0_i64; self.snapshot.node_count()];
-        self.for_each_scoring_term(topology_key, |weight, row, count| {
-            if let (Some(weights), Some(weight)) = (weights.get_mut(row.index()), weight) {
-                *weights = weights.saturating_add(i64::from(weight) * i64::from(count));
-            }
-        });
-        weights.into()
-    }
-
-    /// Calls with the weight, the row and the number of each scoring term with this key that matches the context's pod.
-    fn for_each_scoring_term(&self, topology_key: &str, mut call: impl FnMut(Option<i32>, Row, u32)) {
-        for (term, rows) in self.scoring_terms().iter().filter(|(term, _)| *term.topology_key == *topology_key) {
-            rows.iter().for_each(|(row, count)| call(term.weight, *row, *count));
+    /// The sums of the scoring terms with this key that match the context's pod. A guest asks for all of them, one after the other, so that
+    /// those of the last key are kept: of all keys they could be more than memory.
+    pub(super) fn scoring_sums(&self, topology_key: &str) -> ScoringSums {
+        let mut last = self.scoring_sums.lock();
+        match &*last {
+            Some((key, sums)) if **key == *topology_key => sums.clone(),
+            _ => last.insert((Arc::from(topology_key), self.add_up_scoring_terms(topology_key))).1.clone(),
         }
+    }
+
+    fn add_up_scoring_terms(&self, topology_key: &str) -> ScoringSums {
+        let rows = self.snapshot.node_count();
+        let (mut preferred, mut required, mut weights) = (vec![0_u32; rows], vec![0_u32; rows], vec![0_i64; rows]);
+        for (term, carriers) in self.scoring_terms().iter().filter(|(term, _)| *term.topology_key == *topology_key) {
+            let counts = if term.weight.is_some() { &mut preferred } else { &mut required };
+            for (row, count) in carriers.iter() {
+                if let Some(sum) = counts.get_mut(row.index()) {
+                    *sum = sum.saturating_add(*count);
+                }
+                if let (Some(sum), Some(weight)) = (weights.get_mut(row.index()), term.weight) {
+                    *sum = sum.saturating_add(i64::from(weight) * i64::from(*count));
+                }
+            }
+        }
+        ScoringSums { preferred: preferred.into(), required: required.into(), weights: weights.into() }
     }
 
     /// The selectors of the services that select the context's pod, merged, and of the controller that made it; none where
