@@ -253,6 +253,9 @@ pub struct AllocatedDevices {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatedDevice {
+    /// Name of the claim's request that the device is for, or of one of its alternatives, `request/alternative`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub request: String,
     /// Name of the DRA driver that provides the device.
     #[serde(default, deserialize_with = "null_is_default")]
     pub driver: String,

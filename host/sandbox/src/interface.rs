@@ -393,6 +393,7 @@ interfaces! {
         "claims" => timed claims() -> Result<Arc<[wire::claims::Claim]>, wire::claims::Obstacle>;
         "extended" => timed extended() -> Option<Arc<wire::claims::Extended>>;
         "claim-name" => untimed claim_name(claim: number) -> Arc<str>;
+        "chosen" => untimed chosen(claim: number) -> Arc<[u32]>;
         "deriving" => untimed deriving(claim: number) -> Arc<[u32]>;
     }
     /// Names of the nodes of the batch.

@@ -100,6 +100,10 @@ impl Facts for Host {
         pod_claims::claim_name(claim)
     }
 
+    fn chosen(&self, claim: u32) -> Vec<u32> {
+        pod_claims::chosen(claim)
+    }
+
     fn deriving(&self, claim: u32) -> Vec<u32> {
         pod_claims::deriving(claim)
     }

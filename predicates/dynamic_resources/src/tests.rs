@@ -319,3 +319,11 @@ fn more_failures_than_a_verdict_has_room_for_reject_their_rows() {
         Err(error) => panic!("{error:?}"),
     }
 }
+
+#[test]
+fn alternatives_of_allocated_claims_count_where_another_claim_gets_devices() {
+    let allocated = || Pod::new("default").claim("default/a", Claim::Allocated(vec![1, 1])).chosen(&[1]);
+    let both = allocated().claim("default/c", claim(asked()));
+    assert_eq!(cluster(both, 2).scores(&predicate()), Scores::ByRow(vec![7, 7]));
+    assert_eq!(cluster(allocated(), 2).scores(&predicate()), Scores::ByRow(vec![0, 0]));
+}

@@ -314,6 +314,15 @@ ns_text ns_pod_claims_claim_name(uint32_t claim) {
     return result;
 }
 
+__attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("chosen")))
+extern void import_pod_claims_chosen(uint32_t, ns_list_u32 *);
+
+ns_list_u32 ns_pod_claims_chosen(uint32_t claim) {
+    ns_list_u32 result;
+    import_pod_claims_chosen(claim, &result);
+    return result;
+}
+
 __attribute__((import_module("nodesift:predicate/pod-claims@0.2.0"), import_name("deriving")))
 extern void import_pod_claims_deriving(uint32_t, ns_list_u32 *);
 
@@ -1172,6 +1181,11 @@ __attribute__((weak)) ns_option_pod_claims_extended_resources ns_pod_claims_exte
 __attribute__((weak)) ns_text ns_pod_claims_claim_name(uint32_t claim) {
     (void)claim;
     return (ns_text){0};
+}
+
+__attribute__((weak)) ns_list_u32 ns_pod_claims_chosen(uint32_t claim) {
+    (void)claim;
+    return (ns_list_u32){0};
 }
 
 __attribute__((weak)) ns_list_u32 ns_pod_claims_deriving(uint32_t claim) {

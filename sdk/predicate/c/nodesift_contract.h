@@ -791,6 +791,11 @@ typedef struct ns_list_u32 {
     size_t length;
 } ns_list_u32;
 
+// Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
+// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
+// allocated, and for any other number. Since 0.2.
+ns_list_u32 ns_pod_claims_chosen(uint32_t claim);
+
 // Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
 // alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
 ns_list_u32 ns_pod_claims_deriving(uint32_t claim);

@@ -99,6 +99,10 @@ impl Facts for Bridge {
         text(&self.0.claim_name(claim))
     }
 
+    fn pod_claims_chosen(&self, claim: u32) -> Vec<u32> {
+        self.0.chosen(claim).to_vec()
+    }
+
     fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
         self.0.deriving(claim).to_vec()
     }

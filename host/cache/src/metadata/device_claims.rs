@@ -11,7 +11,8 @@ use super::requests::DEVICE_CLASS_PREFIX;
 use crate::limits::{BINDING_TIMEOUT_S, CONFIGURATION_BYTES};
 use nodesift_object::DeviceClass;
 use nodesift_object::claim::{
-    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, EXTENDED_RESOURCE_ANNOTATION, ResourceClaim,
+    AllocatedDevice, AllocatedDeviceStatus, Allocation, DeviceClaim, DeviceRequest, EXTENDED_RESOURCE_ANNOTATION,
+    ResourceClaim,
 };
 use nodesift_object::device_configuration::DeviceConfiguration;
 
@@ -49,6 +50,9 @@ pub type Configurations = Option<Arc<[DeviceConfiguration]>>;
 pub struct AllocationRecord {
     /// Devices and shares of devices that no other claim can have, in order; not those with admin access.
     pub held: Arc<[Hold]>,
+    /// For each request that lists alternatives, the number from 0 of the one that has got a device, in the order of requests; a request of
+    /// which none has is left out.
+    pub chosen: Box<[u32]>,
     /// The nodes that reach the devices; none for all.
     pub nodes: Option<NodeSelectorTest>,
     /// Whether a device skips operations of its node.
@@ -132,7 +136,7 @@ pub fn resource_claim(claim: &ResourceClaim) -> ClaimRecord {
         allocation: status
             .allocation
             .as_ref()
-            .map(|allocation| Arc::new(allocation_record(allocation, &status.devices))),
+            .map(|allocation| Arc::new(allocation_record(allocation, &spec.devices, &status.devices))),
         reserved_for: status.reserved_for.iter().map(|consumer| text(&consumer.uid)).collect(),
     }
 }
@@ -145,14 +149,27 @@ fn configurations(written: &[DeviceConfiguration]) -> Configurations {
     (written.iter().map(bytes).sum::<usize>() <= CONFIGURATION_BYTES).then(|| written.into())
 }
 
-fn allocation_record(allocation: &Allocation, statuses: &[AllocatedDeviceStatus]) -> AllocationRecord {
+fn allocation_record(
+    allocation: &Allocation,
+    spec: &DeviceClaim,
+    statuses: &[AllocatedDeviceStatus],
+) -> AllocationRecord {
     let results = &allocation.devices.results;
     AllocationRecord {
         held: results.iter().filter_map(Hold::compile).collect(),
+        chosen: spec.requests.iter().flatten().filter_map(|request| chosen(request, results)).collect(),
         skips_node_operations: results.iter().any(|result| !result.skip_node_operations.is_empty()),
         nodes: allocation.node_selector.as_ref().map(NodeSelectorTest::compile),
         binding: binding(results, statuses, allocation.allocation_timestamp.0),
     }
+}
+
+/// The number of the alternative of a request that has got a device.
+fn chosen(request: &DeviceRequest, results: &[AllocatedDevice]) -> Option<u32> {
+    let has_device = |alternative: &str| {
+        results.iter().any(|result| result.request.split_once('/') == Some((&*request.name, alternative)))
+    };
+    (0..).zip(&request.first_available).find(|(_, fields)| has_device(&fields.name)).map(|(number, _)| number)
 }
 
 fn binding(devices: &[AllocatedDevice], statuses: &[AllocatedDeviceStatus], allocated_s: Option<i64>) -> DeviceBinding {

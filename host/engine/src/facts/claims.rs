@@ -96,6 +96,15 @@ impl Context {
         }
     }
 
+    /// Alternatives that an allocated claim has got: for each of its requests with alternatives the number of the one, in order. Empty for
+    /// any other number.
+    pub(crate) fn chosen_in_claim(&self, number: u32) -> Arc<[u32]> {
+        let Ok(Some(resolved)) = self.resolved_claims() else { return Arc::default() };
+        let claim = resolved.named.get(number as usize);
+        let allocation = claim.and_then(|claim| claim.allocation.as_ref());
+        allocation.map(|allocation| Arc::from(&*allocation.chosen)).unwrap_or_default()
+    }
+
     /// Requests with derived attributes in a claim that is to be allocated: numbers among the alternatives of all its requests, in order.
     pub(crate) fn deriving_in_claim(&self, number: u32) -> Arc<[u32]> {
         let Ok(Some(resolved)) = self.resolved_claims() else { return Arc::default() };

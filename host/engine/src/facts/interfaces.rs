@@ -429,6 +429,10 @@ impl Facts for Context {
         self.name_of_claim(claim)
     }
 
+    fn chosen(&self, claim: u32) -> Arc<[u32]> {
+        self.chosen_in_claim(claim)
+    }
+
     fn deriving(&self, claim: u32) -> Arc<[u32]> {
         self.deriving_in_claim(claim)
     }

@@ -471,6 +471,7 @@ fact_table! {
         // About the cluster is what these parties have said; most pods have none.
         PartySeats: Arc<[PartySeat]> = |context| Arc::clone(context.party_seats());
         ClaimName(claim: u32): Arc<str> = |context| context.name_of_claim(*claim);
+        Chosen(claim: u32): Arc<[u32]> = |context| context.chosen_in_claim(*claim);
         Deriving(claim: u32): Arc<[u32]> = |context| context.deriving_in_claim(*claim);
         MatchesThisPod(selectors: Vec<PodSelector>): bool = |context| context.is_matched_by(selectors);
     }

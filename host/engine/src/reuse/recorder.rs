@@ -325,6 +325,7 @@ impl Facts for Recorder {
         controller() -> Option<wire::Controller>, |this| this.read(FactKey::Controller);
         controller_uid() -> Option<Arc<str>>, |this| this.read(FactKey::ControllerUid);
         claim_name(claim: u32) -> Arc<str>, |this| this.read(FactKey::ClaimName(claim));
+        chosen(claim: u32) -> Arc<[u32]>, |this| this.read(FactKey::Chosen(claim));
         deriving(claim: u32) -> Arc<[u32]>, |this| this.read(FactKey::Deriving(claim));
         names() -> Arc<[Arc<str>]>, |this| this.column(NodeInterface::Identity, FactKey::NodeNames);
         row(name: &str) -> Option<u32>,

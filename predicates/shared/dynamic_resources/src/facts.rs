@@ -33,6 +33,10 @@ pub trait Facts {
     /// Asked only for a text, so that pods of one template share answers.
     fn claim_name(&self, claim: u32) -> String;
 
+    /// Alternatives that an allocated claim has got, by its number in [`Facts::claims`]: for each of its requests with alternatives the
+    /// number of the one. Asked only for a score.
+    fn chosen(&self, claim: u32) -> Vec<u32>;
+
     /// Requests with derived attributes in a claim, by its number in [`Facts::claims`]: numbers among the alternatives of all of its
     /// requests, in their order. Asked only where that is refused.
     fn deriving(&self, claim: u32) -> Vec<u32>;

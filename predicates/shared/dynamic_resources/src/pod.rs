@@ -85,6 +85,11 @@ impl Pod {
         requests.flat_map(|request| &request.alternatives).any(|asked| asked.is_alternative)
     }
 
+    /// The numbers of the claims that are allocated.
+    pub(crate) fn allocated(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.claims).filter(|(_, claim)| matches!(claim, Claim::Allocated(_))).map(|(number, _)| number)
+    }
+
     /// Returns the work that a row needs.
     pub(crate) fn task(&self, row: usize) -> Task {
         let set = match self.division.rows.get(row) {

@@ -13,16 +13,25 @@ use crate::switches::Switches;
 /// Alternatives that a request may list, and the worth of the first one. Source: `FirstAvailableDeviceRequestMaxSize` of the API.
 const FIRST: i64 = 8;
 
-/// Per row the sum, over requests with alternatives in claims that are still to be allocated, of 8 for the first alternative, 7 for the
-/// second, and so on. 0 where nothing is allocated. Each distinct situation is searched once, as by [`filter`](crate::filter()). An
-/// alternative that an allocated claim has got before counts for nothing.
+/// Per row the sum, over requests with alternatives, of 8 for the first alternative, 7 for the second, and so on. Alternatives that
+/// allocated claims have got before count as well, but only on rows where another claim gets devices: 0 where nothing is to be allocated.
+/// Each distinct situation is searched once, as by [`filter`](crate::filter()), and none where no claim that is to be allocated lists
+/// alternatives: what a row has that cannot give the pod its devices does not matter.
 ///
 /// # Errors
 /// The host's facts contradict themselves.
 pub fn score(facts: &impl Facts, rows: usize, switches: &Switches) -> Result<Vec<i64>, Broken> {
     let mut scores = vec![0; rows];
     let Ok(pod) = Pod::resolve(facts, rows, switches)? else { return Ok(scores) };
+    let open = |row: &usize| matches!(pod.task(*row), Task::Allocate(_));
+    if !(0..rows).any(|row| open(&row)) {
+        return Ok(scores);
+    }
+    let chosen = pod.allocated().flat_map(|claim| facts.chosen(claim));
+    // Of what the host says of a status, which a driver may write.
+    let before = chosen.fold(0_i64, |sum, alternative| sum.saturating_add((FIRST - i64::from(alternative)).max(0)));
     if !pod.has_alternatives() {
+        scores.iter_mut().enumerate().filter(|(row, _)| open(row)).for_each(|(_, score)| *score = before);
         return Ok(scores);
     }
     let (plans, query) = pod.plans(switches)?;
@@ -43,7 +52,7 @@ pub fn score(facts: &impl Facts, rows: usize, switches: &Switches) -> Result<Vec
                 let outcome = search_one(&mut search, &devices, situation)?;
                 let is_found = matches!(outcome, Outcome::Searched(Ending::Found));
                 steps += u64::from(search.steps());
-                *known = Some(if is_found { worth(plan, &search) } else { 0 });
+                *known = Some(if is_found { before.saturating_add(worth(plan, &search)) } else { 0 });
             }
             *score = known.unwrap_or(0);
         }

@@ -118,6 +118,9 @@ func Empty(rows int) Host {
 	host.PodClaimsClaimName = func(claim uint32) string {
 		return ""
 	}
+	host.PodClaimsChosen = func(claim uint32) []uint32 {
+		return nil
+	}
 	host.PodClaimsDeriving = func(claim uint32) []uint32 {
 		return nil
 	}

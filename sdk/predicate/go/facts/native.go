@@ -76,6 +76,8 @@ type Host struct {
 	PodClaimsExtended func() (PodClaimsExtendedResources, bool)
 	// PodClaimsClaimName: `claim-name` of pod-claims.
 	PodClaimsClaimName func(claim uint32) string
+	// PodClaimsChosen: `chosen` of pod-claims.
+	PodClaimsChosen func(claim uint32) []uint32
 	// PodClaimsDeriving: `deriving` of pod-claims.
 	PodClaimsDeriving func(claim uint32) []uint32
 	// NodeIdentityNames: `names` of node-identity.
@@ -573,6 +575,17 @@ func PodClaimsClaimName(claim uint32) string {
 		panic(missing("pod-claims", "claim-name"))
 	}
 	return host.PodClaimsClaimName(claim)
+}
+
+// PodClaimsChosen: `chosen` of pod-claims.
+// Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
+// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
+// allocated, and for any other number. Since 0.2.
+func PodClaimsChosen(claim uint32) []uint32 {
+	if host.PodClaimsChosen == nil {
+		panic(missing("pod-claims", "chosen"))
+	}
+	return host.PodClaimsChosen(claim)
 }
 
 // PodClaimsDeriving: `deriving` of pod-claims.

@@ -529,6 +529,21 @@ func PodClaimsClaimName(claim uint32) string {
 	return result
 }
 
+//go:wasmimport nodesift:predicate/pod-claims@0.2.0 chosen
+func importPodClaimsChosen(a0 uint32, result unsafe.Pointer)
+
+// PodClaimsChosen: `chosen` of pod-claims.
+// Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
+// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
+// allocated, and for any other number. Since 0.2.
+func PodClaimsChosen(claim uint32) []uint32 {
+	importPodClaimsChosen(claim, unsafe.Pointer(&area))
+	p := unsafe.Pointer(&area)
+	result := loadColumn[uint32](p, 0)
+	unpin()
+	return result
+}
+
 //go:wasmimport nodesift:predicate/pod-claims@0.2.0 deriving
 func importPodClaimsDeriving(a0 uint32, result unsafe.Pointer)
 

@@ -893,6 +893,12 @@ export interface Contract {
      */
     claimName(claim: number): string;
     /**
+     * Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
+     * alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
+     * allocated, and for any other number. Since 0.2.
+     */
+    chosen(claim: number): readonly number[];
+    /**
      * Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
      * alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
      */

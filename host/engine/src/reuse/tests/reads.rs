@@ -263,6 +263,13 @@ fn changed_by_objects() -> Vec<(&'static str, Ask, Change)> {
         case!("pod-claims.claims", |facts| facts.claims(), |world| {
             world.apply(devices_claim("devices", &json!({"devices": {"results": []}})));
         }),
+        case!("pod-claims.chosen", |facts| facts.chosen(0), |world| {
+            let results = json!([{"request": "r/b", "driver": "d", "pool": "p", "device": "x"}]);
+            let mut claim = devices_claim("devices", &json!({"devices": {"results": results}}));
+            claim["spec"]["devices"]["requests"] =
+                json!([{"name": "r", "firstAvailable": [{"name": "a"}, {"name": "b"}]}]);
+            world.apply(claim);
+        }),
         case!("pod-claims.deriving", |facts| facts.deriving(0), |world| {
             let mut claim = devices_claim("devices", &json!(null));
             claim["spec"]["devices"]["requests"][0]["exactly"]["derivedAttributes"] = json!([{"name": "a"}]);

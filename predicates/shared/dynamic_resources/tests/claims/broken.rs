@@ -140,6 +140,10 @@ impl nodesift_dynamic_resources::facts::Facts for Recorded<'_> {
         self.facts.claim_name(claim)
     }
 
+    fn chosen(&self, claim: u32) -> Vec<u32> {
+        self.facts.chosen(claim)
+    }
+
     fn deriving(&self, claim: u32) -> Vec<u32> {
         self.facts.deriving(claim)
     }

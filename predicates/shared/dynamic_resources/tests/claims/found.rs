@@ -50,6 +50,8 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
     let scores = score(&facts, rows, &switches).expect("the facts are sound");
     assert_eq!(scores.len(), rows);
     let claims = facts.claims().unwrap_or_default();
+    let allocated = (0..).zip(&claims).filter(|(_, claim)| matches!(claim, Claim::Allocated(_)));
+    let before: i64 = allocated.flat_map(|(number, _)| facts.chosen(number)).map(|chosen| 8 - i64::from(chosen)).sum();
     for (row, node) in nodes.nodes.iter().enumerate() {
         let failure = match &filtered.verdict {
             Verdict::FitsAll => None,
@@ -61,8 +63,11 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
         };
         let allocation = allocate(&facts, rows, row, &switches).expect("the facts are sound");
         assert_eq!(allocation.is_some(), failure.is_none(), "both questions have one answer");
+        let rendering = allocation.as_ref().and_then(|allocation| rendered(nodes, pod, row, allocation));
         if let Some(allocation) = &allocation {
-            assert_eq!(scores[row], worth(&claims, allocation), "the third has the same");
+            // What allocated claims have got counts beside what others get.
+            let expected = if rendering.is_some() { before + worth(&claims, allocation) } else { 0 };
+            assert_eq!(scores[row], expected, "the third has the same");
         }
         if let Some(failure) = failure {
             let (code, text) = match failure {
@@ -71,7 +76,7 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
             };
             found.verdicts.insert(name(node).to_owned(), (code.to_owned(), vec![up_to_cel(text)]));
         }
-        if let Some(claims) = allocation.and_then(|allocation| rendered(nodes, pod, row, &allocation)) {
+        if let Some(claims) = rendering {
             found.allocations.insert(name(node).to_owned(), claims);
         }
     }

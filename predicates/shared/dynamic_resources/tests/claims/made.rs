@@ -42,6 +42,10 @@ impl Facts for Made {
         format!("default/c{claim}")
     }
 
+    fn chosen(&self, _claim: u32) -> Vec<u32> {
+        Vec::new()
+    }
+
     fn deriving(&self, _claim: u32) -> Vec<u32> {
         Vec::new()
     }

@@ -67,6 +67,7 @@ export const empty = (rows) => ({
     claims: () => [],
     extended: () => null,
     claimName: () => '',
+    chosen: () => [],
     deriving: () => [],
   },
   'node-identity': {

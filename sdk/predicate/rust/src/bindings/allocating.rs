@@ -671,10 +671,10 @@ macro_rules! __export_allocating_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:nodesift:predicate@0.2.0:allocating:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1454] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 1465] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xad\x0a\x01A\x02\x01\
-A\x05\x01B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0ana\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb8\x0a\x01A\x02\x01\
+A\x05\x01B<\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0ana\
 no-units\x01\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\
 \x04\0\x08obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\
 \0\x05class\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0a\
@@ -693,18 +693,18 @@ p%\x01q\x03\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\
 ed-resource\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-reso\
 urces\x03\0-\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01\
 @\0\02\x04\0\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01\
-py\x01@\x01\x05claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-cla\
-ims@0.2.0\x05\0\x02\x03\0\0\x0anano-units\x01B\x16\x02\x03\x02\x01\x01\x04\0\x0a\
-nano-units\x03\0\0\x01o\x02s\x01\x01p\x02\x01k\x03\x01r\x06\x05claimy\x07request\
-y\x0balternativey\x04pooly\x06devicey\x05share\x04\x04\0\x04pick\x03\0\x05\x01r\x03\
-\x04names\x05classs\x05countx\x04\0\x0bnew-request\x03\0\x07\x01r\x03\x09contain\
-ery\x08resourcey\x07requests\x04\0\x07mapping\x03\0\x09\x01p\x08\x01p\x0a\x01r\x02\
-\x08requests\x0b\x08mappings\x0c\x04\0\x09new-claim\x03\0\x0d\x01p\x06\x01k\x0e\x01\
-r\x02\x05picks\x0f\x08extended\x10\x04\0\x0aallocation\x03\0\x11\x01k\x12\x01@\x02\
-\x04rowsy\x03rowy\0\x13\x04\0\x08allocate\x01\x14\x04\0\"nodesift:predicate/allo\
-cator@0.2.0\x05\x02\x04\0#nodesift:predicate/allocating@0.2.0\x04\0\x0b\x10\x01\0\
-\x0aallocating\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
-0.254.2\x10wit-bindgen-rust\x060.60.0";
+py\x01@\x01\x05claimy\05\x04\0\x06chosen\x016\x04\0\x08deriving\x016\x03\0#nodes\
+ift:predicate/pod-claims@0.2.0\x05\0\x02\x03\0\0\x0anano-units\x01B\x16\x02\x03\x02\
+\x01\x01\x04\0\x0anano-units\x03\0\0\x01o\x02s\x01\x01p\x02\x01k\x03\x01r\x06\x05\
+claimy\x07requesty\x0balternativey\x04pooly\x06devicey\x05share\x04\x04\0\x04pic\
+k\x03\0\x05\x01r\x03\x04names\x05classs\x05countx\x04\0\x0bnew-request\x03\0\x07\
+\x01r\x03\x09containery\x08resourcey\x07requests\x04\0\x07mapping\x03\0\x09\x01p\
+\x08\x01p\x0a\x01r\x02\x08requests\x0b\x08mappings\x0c\x04\0\x09new-claim\x03\0\x0d\
+\x01p\x06\x01k\x0e\x01r\x02\x05picks\x0f\x08extended\x10\x04\0\x0aallocation\x03\
+\0\x11\x01k\x12\x01@\x02\x04rowsy\x03rowy\0\x13\x04\0\x08allocate\x01\x14\x04\0\"\
+nodesift:predicate/allocator@0.2.0\x05\x02\x04\0#nodesift:predicate/allocating@0\
+.2.0\x04\0\x0b\x10\x01\0\x0aallocating\x03\0\0\0G\x09producers\x01\x0cprocessed-\
+by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
         };
     };
 }
@@ -717,9 +717,9 @@ pub use __export_allocating_impl as __export_allocator;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 1162] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xe9\x07\x01A\x02\x01\
-A\x02\x01B;\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0ana\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 1173] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xf4\x07\x01A\x02\x01\
+A\x02\x01B<\x01r\x02\x04highx\x03loww\x04\0\x0anano-units\x03\0\0\x01r\x02\x0ana\
 no-units\x01\x05unitsx\x04\0\x06amount\x03\0\x02\x01r\x02\x04texts\x08is-error\x7f\
 \x04\0\x08obstacle\x03\0\x04\x01ps\x01k\x06\x01r\x02\x04names\x09selectors\x07\x04\
 \0\x05class\x03\0\x08\x01r\x04\x03keys\x08operators\x05values\x06effects\x04\0\x0a\
@@ -738,11 +738,11 @@ p%\x01q\x03\x0chas-requests\0\0\x09allocated\x01\x1e\0\x0ato-be-made\x01&\0\x04\
 ed-resource\x03\0*\x01p+\x01r\x02\x05claim(\x09resources,\x04\0\x12extended-reso\
 urces\x03\0-\x01p\x20\x01j\x01/\x01\x05\x01@\0\00\x04\0\x06claims\x011\x01k.\x01\
 @\0\02\x04\0\x08extended\x013\x01@\x01\x05claimy\0s\x04\0\x0aclaim-name\x014\x01\
-py\x01@\x01\x05claimy\05\x04\0\x08deriving\x016\x03\0#nodesift:predicate/pod-cla\
-ims@0.2.0\x05\0\x04\0Cnodesift:predicate/allocating-with-all-of-its-exports-remo\
-ved@0.2.0\x04\0\x0b0\x01\0*allocating-with-all-of-its-exports-removed\x03\0\0\0G\
-\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen\
--rust\x060.60.0";
+py\x01@\x01\x05claimy\05\x04\0\x06chosen\x016\x04\0\x08deriving\x016\x03\0#nodes\
+ift:predicate/pod-claims@0.2.0\x05\0\x04\0Cnodesift:predicate/allocating-with-al\
+l-of-its-exports-removed@0.2.0\x04\0\x0b0\x01\0*allocating-with-all-of-its-expor\
+ts-removed\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x070\
+.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

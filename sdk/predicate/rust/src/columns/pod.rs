@@ -310,6 +310,14 @@ pub mod pod_claims {
         ask!(pod_claims::claim_name(claim) or pod_claims_claim_name)
     }
 
+    /// Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
+    /// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
+    /// allocated, and for any other number. Since 0.2.
+    #[must_use]
+    pub fn chosen(claim: u32) -> Vec<u32> {
+        ask!(pod_claims::chosen(claim) or pod_claims_chosen)
+    }
+
     /// Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the
     /// alternatives of all of its requests in order, ascending. Empty for an allocated claim, and for any other number.
     #[must_use]

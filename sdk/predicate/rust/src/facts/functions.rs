@@ -148,6 +148,10 @@ pub trait Facts {
         missing("pod-claims", "claim-name")
     }
 
+    fn pod_claims_chosen(&self, claim: u32) -> Vec<u32> {
+        missing("pod-claims", "chosen")
+    }
+
     fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
         missing("pod-claims", "deriving")
     }

@@ -377,6 +377,10 @@ impl Facts for Batch {
         claims::claim_name(&self.cluster.pod, claim)
     }
 
+    fn pod_claims_chosen(&self, claim: u32) -> Vec<u32> {
+        claims::chosen(&self.cluster.pod, claim)
+    }
+
     fn pod_claims_deriving(&self, claim: u32) -> Vec<u32> {
         claims::deriving(&self.cluster.pod, claim)
     }

@@ -14,6 +14,14 @@ impl Pod {
         self
     }
 
+    /// Gives these alternatives to the claim that was added last, as `pod-claims.chosen` numbers them.
+    #[must_use]
+    pub fn chosen(mut self, alternatives: &[u32]) -> Self {
+        let claim = self.claims.len().saturating_sub(1);
+        self.chosen.insert(claim, alternatives.to_vec());
+        self
+    }
+
     /// Makes what has these numbers of the claim that was added last derive attributes, as `pod-claims.deriving` numbers it.
     #[must_use]
     pub fn deriving(mut self, asked: &[u32]) -> Self {
@@ -82,6 +90,11 @@ pub(super) fn claim_name(pod: &Pod, claim: u32) -> String {
     let named = pod.claims.iter().map(|(name, _)| name);
     let mut names = named.chain(pod.extended.iter().map(|(name, _)| name));
     usize::try_from(claim).ok().and_then(|claim| names.nth(claim).cloned()).unwrap_or_default()
+}
+
+/// Answers `pod-claims.chosen` for a pod.
+pub(super) fn chosen(pod: &Pod, claim: u32) -> Vec<u32> {
+    usize::try_from(claim).ok().and_then(|claim| pod.chosen.get(&claim).cloned()).unwrap_or_default()
 }
 
 /// Answers `pod-claims.deriving` for a pod.

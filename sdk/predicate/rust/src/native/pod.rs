@@ -52,6 +52,8 @@ pub struct Pod {
     pub(super) controller: Option<(Owner, String)>,
     /// Claims of the pod, each with its name.
     pub(super) claims: Vec<(String, Claim)>,
+    /// By place of a claim the alternatives that it has got.
+    pub(super) chosen: BTreeMap<usize, Vec<u32>>,
     /// By place of a claim the numbers of what derives attributes.
     pub(super) deriving: BTreeMap<usize, Vec<u32>>,
     pub(super) claims_obstacle: Option<Obstacle>,

@@ -20,6 +20,8 @@ pub(super) struct OfPod {
     pub(super) extended: Option<Extended>,
     /// `namespace/name` of all of them, that one last.
     pub(super) names: Vec<String>,
+    /// By claim the alternatives that it has got.
+    pub(super) chosen: Vec<Vec<u32>>,
     /// By claim the numbers of what derives attributes.
     pub(super) deriving: Vec<Vec<u32>>,
 }
@@ -36,7 +38,7 @@ pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
                 text
             };
             let claims = Err(Obstacle { text, is_error });
-            return OfPod { claims, extended: None, names: Vec::new(), deriving: Vec::new() };
+            return OfPod { claims, extended: None, names: Vec::new(), chosen: Vec::new(), deriving: Vec::new() };
         }
     };
     let named = list(&resolved, "named");
@@ -74,8 +76,22 @@ pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
         };
         Extended { claim, resources: resources.iter().map(resource).collect() }
     });
-    let deriving = named.iter().map(deriving).collect();
-    OfPod { claims: Ok(claims), extended, names, deriving }
+    let (chosen, deriving) = (named.iter().map(chosen).collect(), named.iter().map(deriving).collect());
+    OfPod { claims: Ok(claims), extended, names, chosen, deriving }
+}
+
+/// For each request of an allocated claim with alternatives the number of the one that has a device.
+fn chosen(claim: &Value) -> Vec<u32> {
+    let results = list(claim, "status.allocation.devices.results");
+    let has_device = |request: &Value, alternative: &Value| {
+        let full = format!("{}/{}", text(request, "name"), text(alternative, "name"));
+        results.iter().any(|result| text(result, "request") == full)
+    };
+    let chosen = |request: &Value| {
+        let alternatives = list(request, "firstAvailable").iter();
+        alternatives.zip(0..).find(|(alternative, _)| has_device(request, alternative)).map(|(_, number)| number)
+    };
+    list(claim, "spec.devices.requests").iter().filter_map(chosen).collect()
 }
 
 /// The numbers of what derives attributes, among all requests and alternatives of a claim.

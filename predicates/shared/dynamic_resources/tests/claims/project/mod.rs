@@ -39,6 +39,8 @@ pub struct Projected<'a> {
     extended: Option<Extended>,
     /// `namespace/name` of the claims, the special one last.
     names: Vec<String>,
+    /// By claim the alternatives that it has got.
+    chosen: Vec<Vec<u32>>,
     /// By claim the numbers of what derives attributes.
     deriving: Vec<Vec<u32>>,
     answers: RefCell<Vec<(Query, Devices)>>,
@@ -48,9 +50,9 @@ pub struct Projected<'a> {
 
 impl<'a> Projected<'a> {
     pub fn new(nodes: &'a Nodes<'a>, pod: &Value) -> Self {
-        let claims::OfPod { claims, extended, names, deriving } = claims::resolve(nodes, pod);
+        let claims::OfPod { claims, extended, names, chosen, deriving } = claims::resolve(nodes, pod);
         let (answers, asked_for_names) = Default::default();
-        Self { nodes, claims, extended, names, deriving, answers, asked_for_names }
+        Self { nodes, claims, extended, names, chosen, deriving, answers, asked_for_names }
     }
 }
 
@@ -65,6 +67,10 @@ impl Facts for Projected<'_> {
 
     fn claim_name(&self, claim: u32) -> String {
         self.names[claim as usize].clone()
+    }
+
+    fn chosen(&self, claim: u32) -> Vec<u32> {
+        self.chosen[claim as usize].clone()
     }
 
     fn deriving(&self, claim: u32) -> Vec<u32> {

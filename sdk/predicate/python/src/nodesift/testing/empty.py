@@ -73,6 +73,7 @@ def empty(rows: int) -> dict[str, Any]:
             claims=lambda *_: [],
             extended=lambda *_: None,
             claim_name=lambda *_: "",
+            chosen=lambda *_: [],
             deriving=lambda *_: [],
         ),
         "node-identity": SimpleNamespace(
