@@ -62,7 +62,7 @@ pub struct ActivePolicy {
     pub scorers: Vec<ActiveScorer>,
     /// Fields of its document that evaluations read as they are.
     pub settings: Arc<PolicySettings>,
-    /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
+    /// Evaluator of the selectors of devices; `None` where neither a predicate nor a scorer reads devices.
     pub selectors: Option<Arc<Selectors>>,
     /// Accounting component, which says what pods take of their nodes; `None` where the requests of their specs count.
     pub accounting: Option<Arc<ActiveAccounting>>,
@@ -124,6 +124,14 @@ impl ActivePolicy {
     /// Returns [`Self::components`] to change them.
     pub(crate) fn components_mut(&mut self) -> impl Iterator<Item = &mut ActivePredicate> {
         self.predicates.iter_mut().chain(self.scorers.iter_mut().map(|scorer| &mut scorer.component))
+    }
+
+    /// Whether a predicate of the policy decides about claims on devices, and about extended resources that devices serve. A scorer that
+    /// reads devices does not.
+    pub(crate) fn decides_about_devices(&self) -> bool {
+        // From the end, where the default policy has it: cached answers ask as well.
+        let mut predicates = self.predicates.iter().rev();
+        predicates.any(|predicate| predicate.module.imports().contains(&Interface::NodeDevices))
     }
 
     /// Checks that the policy has all predicates of these names.

@@ -36,7 +36,7 @@ pub(crate) struct Subject {
     pub(crate) now: i64,
     /// Fields of the policy's document that facts depend on.
     pub(crate) settings: Arc<PolicySettings>,
-    /// Evaluator of the selectors of devices; `None` where no predicate reads devices.
+    /// Evaluator of the selectors of devices; `None` where neither a predicate nor a scorer reads devices.
     pub(crate) selectors: Option<Arc<Selectors>>,
     /// The namespaces that are throttled.
     pub(crate) throttle: Arc<Throttle>,

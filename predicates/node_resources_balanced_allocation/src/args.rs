@@ -17,20 +17,23 @@ pub struct Args {
     kind: Option<String>,
     #[serde(deserialize_with = "null_as_default")]
     resources: Vec<ResourceSpec>,
-    switches: Switches,
+    pub(crate) switches: Switches,
 }
 
 /// Switches of the Kubernetes version, by default those of 1.36.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Switches {
+pub(crate) struct Switches {
     #[serde(rename = "BalanceByChange")]
     by_change: bool,
+    /// Whether devices of a DeviceClass count on nodes that do not list the extended resource that it names.
+    #[serde(rename = "DRAExtendedResource")]
+    pub(crate) extended_resources: bool,
 }
 
 impl Default for Switches {
     fn default() -> Self {
-        Self { by_change: true }
+        Self { by_change: true, extended_resources: true }
     }
 }
 

@@ -20,6 +20,8 @@ pub struct NodeResourcesBalancedAllocation {
     balance: Balance,
     /// Names of the resources that are compared.
     resources: Vec<String>,
+    /// Whether devices count where nodes do not list an extended resource.
+    counts_devices: bool,
 }
 
 impl Predicate for NodeResourcesBalancedAllocation {
@@ -28,8 +30,9 @@ impl Predicate for NodeResourcesBalancedAllocation {
     type Args = Args;
 
     fn new(args: Args) -> Result<Self, String> {
+        let counts_devices = args.switches.extended_resources;
         let (balance, resources) = args.read()?;
-        Ok(Self { balance, resources })
+        Ok(Self { balance, resources, counts_devices })
     }
 
     fn filter(&self, _: usize) -> Verdict {
@@ -62,11 +65,14 @@ impl NodeResourcesBalancedAllocation {
         }
         let counted = listed.into_iter().filter(|(name, asked)| counts(name, *asked));
         let resources: Vec<Weighed> = counted
-            .map(|(name, asked)| Weighed {
-                weight: 1,
-                allocatable: node_resources::allocatable(name),
-                allocated: node_resources::requested(name),
-                asked,
+            .map(|(name, asked)| {
+                let weighed = Weighed {
+                    weight: 1,
+                    allocatable: node_resources::allocatable(name),
+                    allocated: node_resources::requested(name),
+                    asked,
+                };
+                if self.counts_devices { weighed.served_by_devices(name) } else { weighed }
             })
             .collect();
         Some((0..rows).map(|row| self.balance.score(&resources, row)).collect())

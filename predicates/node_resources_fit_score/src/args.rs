@@ -1,11 +1,11 @@
 //! The scoring strategy in the arguments of NodeResourcesFit, kube-scheduler's `NodeResourcesFitArgs`. Start at [`Args::strategy`].
 
-use nodesift_resource_scores::{Listed, ResourceSpec, weights};
+use nodesift_resource_scores::{Listed, Point, ResourceSpec, Shape, weights};
 use nodesift_sdk::args::{check_kind, null_as_default};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::strategy::{Point, Shape, Strategy};
+use crate::strategy::Strategy;
 
 /// Greatest score of a point of a shape, as it is written.
 const GREATEST_SCORE: i64 = 10;
@@ -25,9 +25,22 @@ pub struct Args {
     #[serde(rename = "ignoredResourceGroups")]
     _ignored_resource_groups: Option<IgnoredAny>,
     scoring_strategy: Option<ScoringStrategy>,
-    /// Switches of the Kubernetes version, of which none affects scores.
-    #[serde(rename = "switches")]
-    _switches: Option<IgnoredAny>,
+    pub(crate) switches: Switches,
+}
+
+/// Switches of the Kubernetes version, by default those of 1.36.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Switches {
+    /// Whether devices of a DeviceClass count on nodes that do not list the extended resource that it names.
+    #[serde(rename = "DRAExtendedResource")]
+    pub(crate) extended_resources: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Self { extended_resources: true }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -155,5 +168,6 @@ mod tests {
                 .starts_with("scoringStrategy.resources[0].weight: ")
         );
         assert!(refused(r#"{"kind":"NodeAffinityArgs"}"#).starts_with("kind: "));
+        assert!(refused(r#"{"switches":{"A":true}}"#).starts_with("switches.A: unknown field"));
     }
 }

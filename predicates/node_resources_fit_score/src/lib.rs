@@ -20,6 +20,8 @@ use strategy::Strategy;
 pub struct NodeResourcesFit {
     strategy: Strategy,
     resources: Vec<Listed>,
+    /// Whether devices count where nodes do not list an extended resource.
+    counts_devices: bool,
 }
 
 impl Predicate for NodeResourcesFit {
@@ -28,8 +30,9 @@ impl Predicate for NodeResourcesFit {
     type Args = Args;
 
     fn new(args: Args) -> Result<Self, String> {
+        let counts_devices = args.switches.extended_resources;
         let (strategy, resources) = args.strategy()?;
-        Ok(Self { strategy, resources })
+        Ok(Self { strategy, resources, counts_devices })
     }
 
     fn filter(&self, _: usize) -> Verdict {
@@ -43,35 +46,43 @@ impl Scorer for NodeResourcesFit {
     }
 
     fn score(&self, rows: usize) -> Scores {
-        let resources = weighed(&self.resources);
+        let resources = self.weighed();
         Scores::ByRow((0..rows).map(|row| self.strategy.score(&resources, row)).collect())
     }
 }
 
 nodesift_sdk::export!(NodeResourcesFit, scorer);
 
-/// The columns of the listed resources that count. Of `cpu` and `memory` every container counts, also one that names neither.
-fn weighed(listed: &[Listed]) -> Vec<Weighed> {
-    let requests = pod_non_zero_requests::requests();
-    let resource = |(name, weight): &Listed| {
-        let asked = requests.iter().find(|request| request.resource == *name).map_or(0, |request| request.amount);
-        counts(name, asked).then(|| Weighed {
-            weight: *weight,
-            allocatable: node_resources::allocatable(name),
-            allocated: match name.as_str() {
-                "cpu" | "memory" => node_non_zero_requests::requested(name),
-                _ => node_resources::requested(name),
-            },
-            asked,
-        })
-    };
-    listed.iter().filter_map(resource).collect()
+impl NodeResourcesFit {
+    /// The columns of the listed resources that count. Of `cpu` and `memory` every container counts, also one that names neither.
+    fn weighed(&self) -> Vec<Weighed> {
+        let requests = pod_non_zero_requests::requests();
+        let resource = |(name, weight): &Listed| {
+            let asked = requests.iter().find(|request| request.resource == *name).map_or(0, |request| request.amount);
+            if !counts(name, asked) {
+                return None;
+            }
+            let weighed = Weighed {
+                weight: *weight,
+                allocatable: node_resources::allocatable(name),
+                allocated: match name.as_str() {
+                    "cpu" | "memory" => node_non_zero_requests::requested(name),
+                    _ => node_resources::requested(name),
+                },
+                asked,
+            };
+            Some(if self.counts_devices { weighed.served_by_devices(name) } else { weighed })
+        };
+        self.resources.iter().filter_map(resource).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
+    use nodesift_sdk::columns::node_devices::{Answer, DeviceColumns, Kind, Pool, PoolState, Situation};
+    use nodesift_sdk::columns::pod_claims::{Class, ExtendedClaim, ExtendedResource, ExtendedResources, MORE, NONE};
     use nodesift_sdk::configure;
     use nodesift_sdk::native::{Cluster, Node, Pod};
 
@@ -107,5 +118,62 @@ mod tests {
         assert_eq!(scores(args, &nodes(Pod::new("default"))), [50, 50]);
         assert_eq!(scores(args, &nodes(Pod::new("default").non_zero_request(GPU, 1))), [50, 50]);
         assert_eq!(scores(args, &nodes(Pod::new("default").non_zero_request(GPU, 3))), [87, 50]);
+    }
+
+    /// A cluster of three nodes: one with 4 GPUs of its own, and two with 4 devices of the class, of which 1 and 3 are in use, and one of
+    /// another class.
+    fn served(pod: Pod, matches: Answer) -> Cluster {
+        let class = Class { name: "gpu".into(), selectors: Some(vec!["true".into()]) };
+        let own = vec![MORE, NONE, NONE];
+        let resources =
+            vec![ExtendedResource { class: None, own: vec![MORE; 3] }, ExtendedResource { class: Some(class), own }];
+        let extended = ExtendedResources { claim: ExtendedClaim::ToBeMade(Vec::new()), resources };
+        let kind = |matches| Kind {
+            matches: vec![matches],
+            reaches: Answer::Yes,
+            taints: 0,
+            multiple_allocations: false,
+            capacities: Vec::new(),
+            consumes: Vec::new(),
+        };
+        let pool = |devices| Pool { driver: 0, state: PoolState::Ok, devices, counters: 0 };
+        let devices = DeviceColumns {
+            codes: vec![0, 1, 2],
+            situations: [0, 2, 1].map(Situation::Pools).to_vec(),
+            pools: [2, 3, 5].map(pool).to_vec(),
+            counters: Vec::new(),
+            device_kinds: vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+            in_use: vec![1, 1, 0, 0, 0, 1, 2, 0, 1, 0],
+            held: Vec::new(),
+            values: Vec::new(),
+            pool_names: Vec::new(),
+            names: Vec::new(),
+            kinds: vec![kind(matches), kind(Answer::No)],
+            drivers: vec!["gpu.example.com".into()],
+            taints: vec![Vec::new()],
+        };
+        let node = |name: &str| Node::new(name).resource("example.com/fpga", 1, 0);
+        Cluster::new(pod.extended("default/<extended-resources>", extended))
+            .node(node("own").resource(GPU, 4, 2))
+            .node(node("little-used"))
+            .node(node("much-used").resource(GPU, 0, 7))
+            .devices(devices)
+    }
+
+    #[test]
+    fn devices_count_where_a_class_serves_what_a_node_does_not_list() {
+        let args = |more: &str| {
+            format!(r#"{{"scoringStrategy":{{"type":"MostAllocated","resources":[{{"name":"{GPU}"}}]}}{more}}}"#)
+        };
+        let asks = |pod: Pod, resource| pod.request(resource, 1).non_zero_request(resource, 1);
+        let pod = asks(asks(Pod::new("default").request("cpu", 1), "example.com/fpga"), GPU);
+        assert_eq!(scores(&args(""), &served(pod.clone(), Answer::Yes)), [75, 50, 100]);
+        let off = args(r#","switches":{"DRAExtendedResource":false}"#);
+        assert_eq!(scores(&off, &served(pod.clone(), Answer::Yes)), [75, 0, 0], "the gate is off");
+        // The selector of the class fails on a device of both.
+        assert_eq!(scores(&args(""), &served(pod, Answer::Error("no".into()))), [75, 0, 0]);
+        // The class is not known by its place, since what the pod asks for is said by another component.
+        let accounted = asks(Pod::new("default"), GPU);
+        assert_eq!(scores(&args(""), &served(accounted, Answer::Yes)), [75, 0, 0]);
     }
 }

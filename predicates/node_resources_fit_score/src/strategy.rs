@@ -2,7 +2,7 @@
 //!
 //! Arithmetic wraps, as Go's does: amounts above 92·10¹⁵ overflow when multiplied by 100.
 
-use nodesift_resource_scores::{Amounts, Weighed};
+use nodesift_resource_scores::{Amounts, Shape, Weighed, rounded};
 
 /// Greatest score of a node, and all of a resource in per cent.
 const ALL: i64 = 100;
@@ -50,55 +50,11 @@ impl Strategy {
     }
 }
 
-/// A quotient, half away from zero: `math.Round` of Go.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as in Go")]
-fn rounded(score: i64, weight: i64) -> i64 {
-    (score as f64 / weight as f64).round() as i64
-}
-
-/// A point of a [`Shape`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
-    /// The used part in per cent.
-    pub(crate) utilization: i64,
-    /// The score at that part, from 0 to 100.
-    pub(crate) score: i64,
-}
-
-/// A line through points with rising utilization; before the first and after the last it is level. Source: shape_score.go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
-    first: Point,
-    others: Vec<Point>,
-}
-
-impl Shape {
-    /// A line through these points; none without a point.
-    pub(crate) fn new(points: Vec<Point>) -> Option<Self> {
-        let mut points = points.into_iter();
-        Some(Self { first: points.next()?, others: points.collect() })
-    }
-
-    /// The score at a used part in per cent. Between two points the quotient is cut toward zero, also where the line falls.
-    fn at(&self, utilization: i64) -> i64 {
-        if utilization <= self.first.utilization {
-            return self.first.score;
-        }
-        let mut before = self.first;
-        for point in &self.others {
-            if utilization <= point.utilization {
-                let rise = (point.score - before.score) * (utilization - before.utilization);
-                return before.score + rise / (point.utilization - before.utilization);
-            }
-            before = *point;
-        }
-        before.score
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use nodesift_resource_scores::Point;
 
     use super::*;
 
@@ -141,13 +97,6 @@ mod tests {
         assert_eq!(strategy.score(&[resource(9, 100, 0, 0), resource(1, 100, 0, 40)], 0), 40);
         assert_eq!(strategy.score(&[resource(1, 100, 90, 20)], 0), 100);
         assert_eq!(strategy.score(&[resource(1, 100, 0, 0)], 0), 0);
-    }
-
-    #[test]
-    fn the_line_is_cut_toward_zero_when_it_falls_too() {
-        let Strategy::RequestedToCapacityRatio(shape) = ratio(&[(10, 20), (20, 100), (50, 0)]) else { return };
-        let at: Vec<i64> = [0, 10, 11, 20, 21, 49, 50, 100].map(|utilization| shape.at(utilization)).to_vec();
-        assert_eq!(at, [20, 20, 28, 100, 97, 4, 0, 0]);
     }
 
     #[test]

@@ -106,23 +106,28 @@ impl cases::Tally for Tally {
 
 /// Counts of what was compared on clusters with devices, where few of the other kinds occur.
 #[derive(Debug, Default)]
-struct DeviceTally(Tally);
+struct DeviceTally {
+    all: Tally,
+    /// Pods that ask for an extended resource which a class serves, and fit some node.
+    served: u64,
+}
 
 impl cases::Tally for DeviceTally {
     fn cases(&self) -> u64 {
-        self.0.cases()
+        self.all.cases()
     }
 
     fn has_every_kind(&self) -> bool {
-        self.0.varying > 0
+        self.all.varying > 0 && self.served > 0
     }
 
     fn differences(&self) -> &[String] {
-        self.0.differences()
+        self.all.differences()
     }
 
     fn add(&mut self, other: Self) {
-        self.0.add(other.0);
+        self.all.add(other.all);
+        self.served += other.served;
     }
 }
 
@@ -162,20 +167,57 @@ fn compare_history(seed: u64) -> Tally {
     tally
 }
 
-/// All pods of one cluster with devices, by the scorer of devices.
+/// All pods of one cluster with devices, by the scorers that read devices. Those of resources count devices of pools that can be used, and
+/// kube-scheduler's those of every slice, so that they are compared where every pool can be used: on half of the clusters.
 fn compare_devices(seed: u64) -> DeviceTally {
-    let mut tally = Tally::default();
-    let under = arguments::about_devices();
-    let DeviceCluster { cluster, pods } = DeviceCluster::new(seed);
-    let mut scene = Scene::new(under, &cluster, Rng::with_seed(seed));
+    let (mut tally, mut random) = (DeviceTally::default(), Rng::with_seed(seed));
+    let is_counted = random.chance(50);
+    let under = arguments::about_devices(&mut random, is_counted);
+    let DeviceCluster { mut cluster, pods } = DeviceCluster::new(seed);
+    if is_counted {
+        mend_pools(&mut cluster);
+        // Its devices are those of the driver, or all.
+        let mut class = cluster.get("DeviceClass", "gpu").cloned().expect("every cluster has the class");
+        class["spec"]["extendedResourceName"] = json!(arguments::SERVED);
+        if random.chance(30) {
+            class["spec"]["selectors"] = json!([]);
+        }
+        cluster.apply(class);
+    }
+    let mut scene = Scene::new(under, &cluster, random);
     for pod in &pods {
-        let found = scene.compare(pod, &cluster, false, &mut tally);
+        let pairs = tally.all.pairs;
+        let found = scene.compare(pod, &cluster, false, &mut tally.all);
+        let is_served = is_counted && pod["spec"]["containers"].to_string().contains(arguments::SERVED);
+        tally.served += u64::from(is_served && tally.all.pairs > pairs);
         if let Some(difference) = found.first() {
-            tally.differences.push(format!("seed {seed}: {difference}\n  policy {}", scene.under.document));
+            tally.all.differences.push(format!("seed {seed}: {difference}\n  policy {}", scene.under.document));
             break;
         }
     }
-    DeviceTally(tally)
+    tally
+}
+
+/// Makes every pool of a cluster one that can be used: without older generations, complete, and with the counters that its devices name.
+fn mend_pools(cluster: &mut Cluster) {
+    let pool = |slice: &Value| (text(slice, "spec.driver").to_owned(), text(slice, "spec.pool.name").to_owned());
+    let is_old = |slice: &&Value| slice["spec"]["pool"]["generation"] == 0;
+    let slices: Vec<Value> = cluster.all("ResourceSlice").cloned().collect();
+    for old in slices.iter().filter(is_old) {
+        cluster.remove("ResourceSlice", name(old));
+    }
+    let slices: Vec<Value> = slices.into_iter().filter(|slice| !is_old(&slice)).collect();
+    for slice in &slices {
+        let mut mended = slice.clone();
+        let count = slices.iter().filter(|other| pool(other) == pool(slice)).count();
+        mended["spec"]["pool"]["resourceSliceCount"] = json!(count);
+        for device in mended["spec"]["devices"].as_array_mut().into_iter().flatten() {
+            if let Some(consumed) = device.pointer_mut("/consumesCounters/0/counterSet") {
+                *consumed = json!("card");
+            }
+        }
+        cluster.apply(mended);
+    }
 }
 
 impl Scene {

@@ -12,6 +12,8 @@ use crate::running::{answer, ask};
 /// The extended resource of the device class.
 const DEVICE: &str = "example.com/gpu";
 
+const SCORES: &str = "  scores:\n  - {name: NodeResourcesFit, weight: 1}\n  - {name: DynamicResources, weight: 2}\n";
+
 /// Two nodes, of which n2 lists the device itself; a device class that serves the device; a pod that claims a device by name,
 /// one that requests one, one that needs none, and one that runs on n1.
 fn objects() -> Vec<Value> {
@@ -32,14 +34,14 @@ fn objects() -> Vec<Value> {
     ]
 }
 
-/// A sidecar on these objects; `ignoring` has the policy ignore what is not evaluated.
+/// A sidecar on these objects; `ignoring` has the policy ignore what is not evaluated. Its scorers read devices, and decide nothing.
 fn sidecar(ignoring: bool) -> (Sidecar, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let policy = folder.path().join("policy.yaml");
     let on_unsupported = if ignoring { "  onUnsupported: Ignore\n" } else { "" };
     let others = default_predicates().filter(|name| *name != "DynamicResources");
     let others: String = others.map(|name| format!("  - {{name: {name}, phases: [allocate]}}\n")).collect();
-    std::fs::write(&policy, format!("{DEFAULT_POLICY}  predicates:\n{others}{on_unsupported}")).unwrap();
+    std::fs::write(&policy, format!("{DEFAULT_POLICY}  predicates:\n{others}{SCORES}{on_unsupported}")).unwrap();
     serving(&objects(), &["--policy", policy.to_str().unwrap()])
 }
 

@@ -96,7 +96,7 @@ impl<'a> Evaluator<'a> {
             lineages.push(lineage);
         }
         // After the predicates: a row that one of them rejects has its reason, as in a scheduling cycle.
-        if let Some(unsupported) = Unsupported::find(context) {
+        if let Some(unsupported) = Unsupported::find(self.policy, context) {
             verdicts.push(unsupported.verdict(self.on_unsupported(), context.rows() as usize, Scope::Batch));
             lineages.push(Lineage::NONE);
             faults.push(unsupported.report(self.on_unsupported()));
@@ -112,7 +112,7 @@ impl<'a> Evaluator<'a> {
     /// called. An evaluation with a fault is never cached.
     pub(crate) fn lookup(self, context: &Context) -> Option<Evaluation> {
         let store = self.store?;
-        if Unsupported::find(context).is_some() {
+        if Unsupported::find(self.policy, context).is_some() {
             return None;
         }
         // On the stack for as many predicates as the default policy has: with valid verdicts, only the answer is allocated.

@@ -21,7 +21,7 @@ use super::predicate_verdict::{PredicateVerdict, Scope};
 use crate::answer::FaultReport;
 use crate::facts::Context;
 use crate::limits::UNSUPPORTED_NAMES;
-use crate::policy::OnError;
+use crate::policy::{ActivePolicy, OnError};
 
 /// kube-scheduler's plugin that decides about claims. Faults and failures are reported under its name.
 const PREDICATE: &str = "DynamicResources";
@@ -40,24 +40,22 @@ pub(crate) struct Unsupported {
 }
 
 impl Unsupported {
-    /// Requests of the context's pod that no predicate evaluates, over the context's batch; `None` where there are none.
-    pub(crate) fn find(context: &Context) -> Option<Self> {
+    /// Requests of the context's pod that no predicate of the policy evaluates, over the context's batch; `None` where there are none.
+    pub(crate) fn find(policy: &ActivePolicy, context: &Context) -> Option<Self> {
         if let Some(text) = context.refusal() {
             let fault = Fault::new(FaultKind::Unaccounted, text);
             return Some(Self { predicate: ACCOUNTING, fault, rows: None });
         }
-        // A predicate of the policy evaluates it.
-        if context.selectors().is_some() {
+        let (claims, snapshot) = (&context.pod().resource_claims, context.snapshot());
+        if claims.is_empty() && !snapshot.device_classes_serve_any() {
             return None;
         }
-        let claims = &context.pod().resource_claims;
+        if policy.decides_about_devices() {
+            return None;
+        }
         if !claims.is_empty() {
             let fault = fault("spec.resourceClaims", claims);
             return Some(Self { predicate: PREDICATE, fault, rows: None });
-        }
-        let snapshot = context.snapshot();
-        if !snapshot.device_classes_serve_any() {
-            return None;
         }
         let is_served = |(name, amount): &&(Arc<str>, i64)| {
             *amount != 0 && ![CPU, MEMORY, EPHEMERAL_STORAGE].contains(&&**name) && snapshot.device_class_serves(name)

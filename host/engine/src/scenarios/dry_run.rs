@@ -85,7 +85,8 @@ impl<'a> PreemptionDryRun<'a> {
         });
         let all_rows = Arc::new(subject.context(snapshot, Batch::All).with_deadline(deadline));
         let (predicates, snapshot) = (allocating.map(state).collect(), Arc::clone(snapshot));
-        let unsupported = Unsupported::find(&all_rows).map(|unsupported| (unsupported, policy.settings.on_unsupported));
+        let unsupported =
+            Unsupported::find(policy, &all_rows).map(|unsupported| (unsupported, policy.settings.on_unsupported));
         let faults = unsupported.iter().map(|(unsupported, policy)| unsupported.report(*policy)).collect();
         Self { predicates, store, snapshot, subject, deadline, all_rows, unsupported, faults }
     }

@@ -148,7 +148,8 @@ impl<'a> SampledRun<'a> {
     fn start(evaluator: Evaluator<'a>, context: &Arc<Context>) -> Result<Self, Stop> {
         let predicates: Vec<_> = evaluator.predicates().collect();
         let progress = Vec::with_capacity(predicates.len());
-        let (unsupported, on_unsupported) = (Unsupported::find(context), evaluator.on_unsupported());
+        let (unsupported, on_unsupported) =
+            (Unsupported::find(evaluator.policy(), context), evaluator.on_unsupported());
         let faults = unsupported.iter().map(|unsupported| unsupported.report(on_unsupported)).collect();
         let rows = context.rows() as usize;
         let unsupported = unsupported.map(|unsupported| unsupported.verdict(on_unsupported, rows, Scope::AllRows));

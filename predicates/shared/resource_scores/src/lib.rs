@@ -1,15 +1,19 @@
 //! Resources of nodes as the scores of NodeResourcesFit and NodeResourcesBalancedAllocation weigh them. Equivalent to
 //! resource_allocation.go in kube-scheduler's pkg/scheduler/framework/plugins/noderesources.
 //!
-//! An extended resource that a node does not list does not count there, also where a DeviceClass serves it: kube-scheduler counts the
-//! devices of the class then (gate `DRAExtendedResource`).
+//! On a node that offers nothing of an extended resource which a DeviceClass serves, the devices of the class are counted in its place
+//! (gate `DRAExtendedResource`, [`Weighed::served_by_devices`]).
 //!
-//! [`ResourceSpec`] is a resource as arguments list it; [`Weighed`] has its amounts per row. Start at [`Weighed::amounts`].
+//! [`ResourceSpec`] is a resource as arguments list it; [`Weighed`] has its amounts per row, and [`Shape`] makes a score of
+//! the used part. Start at [`Weighed::amounts`].
 
+mod devices;
 mod name;
+mod shape;
 mod spec;
 
 pub use name::is_scalar;
+pub use shape::{Point, Shape, rounded};
 pub use spec::{Listed, ResourceSpec, weights};
 
 /// A listed resource: what nodes offer of it, what pods on them ask of it, and what the pod asks.
@@ -37,6 +41,23 @@ pub struct Amounts {
 }
 
 impl Weighed {
+    /// Puts devices in the place of the resource on rows whose node offers nothing of it: all that the row sees of the class that serves
+    /// the resource of this name, and those in use. Nothing changes where the pod does not ask for the resource, or no class serves it.
+    /// Facts about devices are read only where it can change something.
+    #[must_use]
+    pub fn served_by_devices(mut self, name: &str) -> Self {
+        if self.asked == 0 || self.allocatable.iter().all(|amount| *amount != 0) {
+            return self;
+        }
+        let Some(counted) = devices::counted(name) else { return self };
+        for ((allocatable, allocated), counted) in self.allocatable.iter_mut().zip(&mut self.allocated).zip(counted) {
+            if *allocatable == 0 {
+                (*allocatable, *allocated) = (counted.devices, counted.in_use);
+            }
+        }
+        self
+    }
+
     /// The amounts of a row; none where the resource does not count there, because the node offers nothing of it. Sums wrap, as Go's do.
     #[must_use]
     pub fn amounts(&self, row: usize) -> Option<Amounts> {

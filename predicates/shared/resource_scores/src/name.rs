@@ -6,6 +6,8 @@ use nodesift_sdk::syntax;
 const NATIVE: &str = "kubernetes.io/";
 /// Prefix of names in quotas; no extended resource has it.
 const QUOTA_PREFIX: &str = "requests.";
+/// Prefix of names that are followed by the DeviceClass that serves them.
+const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Whether a name is that of a scalar resource: extended, in a domain of Kubernetes, of huge pages or of attachable volumes. Source:
 /// `IsScalarResourceName` of kube-scheduler.
@@ -15,6 +17,11 @@ pub fn is_scalar(name: &str) -> bool {
         || name.starts_with("attachable-volumes-")
         || name.contains(NATIVE)
         || is_extended(name)
+}
+
+/// Whether a DeviceClass may serve a resource of this name. Source: extendeddynamicresources.go of kube-scheduler.
+pub(crate) fn may_be_served(name: &str) -> bool {
+    name.starts_with(CLASS_PREFIX) || (is_extended(name) && !name.contains(NATIVE))
 }
 
 fn is_extended(name: &str) -> bool {
@@ -32,6 +39,16 @@ mod tests {
         }
         for name in ["example.com/gpu", "hugepages-1Gi", "attachable-volumes-csi", "kubernetes.io/batch"] {
             assert!(is_scalar(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn devices_serve_extended_resources_and_those_that_are_called_by_their_class() {
+        for name in ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"] {
+            assert!(may_be_served(name), "{name}");
+        }
+        for name in ["cpu", "hugepages-1Gi", "kubernetes.io/batch", "requests.example.com/gpu"] {
+            assert!(!may_be_served(name), "{name}");
         }
     }
 }

@@ -44,8 +44,11 @@ const RESOURCES: [&str; 7] = [
     "kubernetes.io/batman",
 ];
 
-/// The scorer of devices.
+/// The scorer of devices, those of resources, and a resource that a DeviceClass may serve.
 const DEVICES: &str = "DynamicResources";
+const FIT: &str = "NodeResourcesFit";
+const BALANCE: &str = "NodeResourcesBalancedAllocation";
+pub(super) const SERVED: &str = "example.com/gpu";
 
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -93,15 +96,27 @@ pub(super) fn random(random: &mut Rng) -> Under {
     under(about, &spec, filters, switches, profile)
 }
 
-/// The scorer of devices alone, under 1.36. The resource scorers do not count devices that serve an extended resource.
-pub(super) fn about_devices() -> Under {
+/// Scorers that read devices, under 1.36: that of claims, and those of resources where devices that serve an extended resource are to be
+/// counted.
+pub(super) fn about_devices(random: &mut Rng, is_counted: bool) -> Under {
     let mut profile = built(Profile::default_of("1.36"));
-    for name in SCORERS.into_iter().filter(|name| *name != DEVICES) {
+    for name in SCORERS {
         profile = profile.with_weight(name, None);
     }
-    let spec = json!({
-        "schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": [{"name": DEVICES, "weight": 2}],
-    });
+    let mut strategy = strategy(random);
+    strategy["resources"] = json!([{"name": SERVED, "weight": random.between(1, 100)}, {"name": "cpu"}]);
+    let balanced = json!([{"name": "cpu", "weight": 1}, {"name": SERVED, "weight": 1}]);
+    let mut scorers = vec![(DEVICES, 2, json!({}))];
+    if is_counted {
+        scorers.push((FIT, 1, json!({"scoringStrategy": strategy})));
+        scorers.push((BALANCE, 1, json!({"resources": balanced})));
+    }
+    let mut written = Vec::new();
+    for (name, weight, arguments) in scorers {
+        written.push(json!({"name": name, "weight": weight, "args": arguments}));
+        profile = profile.with_weight(name, Some(weight)).with_arguments(name, arguments);
+    }
+    let spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": written});
     let (filters, switches) = (filters::default_of("1.36"), Switches::from_version("1.36"));
     under("1.36 with devices".to_owned(), &spec, filters, switches, profile)
 }
