@@ -1,6 +1,7 @@
-//! The arguments of VolumeBinding: kube-scheduler's `VolumeBindingArgs`. They are validated and otherwise ignored: none
-//! of them affects filtering.
+//! The arguments of VolumeBinding: kube-scheduler's `VolumeBindingArgs`, and the switches of the Kubernetes version. None affects
+//! filtering.
 
+use nodesift_resource_scores as scores;
 use nodesift_sdk::args::{check_kind, null_as_default};
 use serde::Deserialize;
 
@@ -10,6 +11,12 @@ const MAX_UTILIZATION: i32 = 100;
 /// The greatest score of a point.
 const MAX_SCORE: i32 = 10;
 
+/// Factor from the score of a point as it is written to scores of nodes.
+const SCORE_FACTOR: i64 = 10;
+
+/// The points of the scoring function where none is written: the less of the storage is used, the better.
+const DEFAULT_SHAPE: [Point; 2] = [Point { utilization: 0, score: MAX_SCORE }, Point { utilization: 100, score: 0 }];
+
 /// `VolumeBindingArgs` of kube-scheduler's configuration.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
@@ -18,13 +25,23 @@ pub struct Args {
     kind: Option<String>,
     /// How long binding can take after a node is selected, in seconds.
     bind_timeout_seconds: Option<i64>,
-    /// Points of the scoring function; validated, but they only affect scoring.
+    /// Points of the scoring function.
     #[serde(deserialize_with = "null_as_default")]
     shape: Vec<Point>,
+    pub(crate) switches: Switches,
+}
+
+/// Switches of the Kubernetes version, by default those of 1.36.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Switches {
+    /// Whether nodes are scored; otherwise there is nothing to say about any pod.
+    #[serde(rename = "StorageCapacityScored")]
+    pub(crate) is_scored: bool,
 }
 
 /// One point of the scoring function over utilization.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Point {
     utilization: i32,
@@ -62,6 +79,16 @@ impl Args {
         }
         Ok(())
     }
+
+    /// The line over the used part of the storage by which nodes are scored; none where they are not.
+    pub(crate) fn shape(&self) -> Option<scores::Shape> {
+        let points = if self.shape.is_empty() { &DEFAULT_SHAPE[..] } else { &self.shape };
+        let point = |point: &Point| scores::Point {
+            utilization: i64::from(point.utilization),
+            score: i64::from(point.score) * SCORE_FACTOR,
+        };
+        scores::Shape::new(points.iter().map(point).collect()).filter(|_| self.switches.is_scored)
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +124,7 @@ mod tests {
             ),
             (r#"{"shape":[{"use":1}]}"#, "shape[0].use: unknown field"),
             (r#"{"kind":"NodeAffinityArgs"}"#, "kind: expected VolumeBindingArgs"),
+            (r#"{"switches":{"A":true}}"#, "switches.A: unknown field"),
         ] {
             let error = check(text).err().unwrap_or_default();
             assert!(error.starts_with(start), "{text}: {error}");

@@ -20,8 +20,17 @@ const AVAILABLE: &str = "Available";
 /// Marks a row without an assigned volume.
 const NONE: usize = usize::MAX;
 
+/// Volumes that were found for claims.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Each claim with a column: 1 in the open rows without a volume for it, else 0.
+    pub(crate) unmatched: Vec<(Claim, Vec<u8>)>,
+    /// The volumes, by class.
+    pub(crate) classes: Vec<ClassVolumes>,
+}
+
 /// The candidate volumes of one StorageClass, and which of them are assigned to claims.
-struct ClassVolumes {
+pub(crate) struct ClassVolumes {
     class: String,
     volumes: Vec<Volume>,
     /// The size of each volume.
@@ -32,6 +41,8 @@ struct ClassVolumes {
     by_name: BTreeMap<String, usize>,
     /// Per claim that was matched, the index of the assigned volume or [`NONE`]; one entry per row.
     assigned: Vec<Vec<usize>>,
+    /// Bytes that these claims ask for, in the same order.
+    requested: Vec<i64>,
 }
 
 /// The rows that the node affinity of a volume matches.
@@ -49,22 +60,21 @@ struct Search {
     left: usize,
 }
 
-/// Assigns volumes to claims in the open rows, the claim with the smallest request first. Returns each claim with a
-/// column: 1 in the open rows without a volume for it, else 0.
+/// Assigns volumes to claims in the open rows, the claim with the smallest request first.
 ///
 /// # Errors
 ///
 /// The error text of kube-scheduler for an invalid selector. It applies to all open rows.
-pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8>)>, String> {
+pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Found, String> {
     // The facts do not change during a call, so every claim has its sizes.
     let sized = |claim: Claim| cluster_storage::exact_sizes_for(&claim.name).map(|sizes| (claim, sizes));
     let mut claims: Vec<(Claim, ExactSizes)> = claims.into_iter().filter_map(sized).collect();
     claims.sort_by_key(|(_, sizes)| sizes.requested);
     let mut matcher = Matcher::new(rows.len());
     let mut classes: Vec<ClassVolumes> = Vec::new();
-    let mut found = Vec::new();
+    let mut unmatched = Vec::new();
     if !rows.open().contains(&1) {
-        return Ok(found);
+        return Ok(Found::default());
     }
     for (claim, sizes) in claims {
         let class = claim.class_name.clone().unwrap_or_default();
@@ -80,16 +90,26 @@ pub(crate) fn find(rows: &Rows, claims: Vec<Claim>) -> Result<Vec<(Claim, Vec<u8
         });
         if let Some(class) = classes.get_mut(index) {
             let without = class.assign_to_claim(rows, &mut matcher, (&claim, &sizes), selector.as_ref(), volumes);
-            found.push((claim, without));
+            unmatched.push((claim, without));
         }
     }
-    Ok(found)
+    Ok(Found { unmatched, classes })
 }
 
 impl ClassVolumes {
     fn new(class: String) -> Self {
-        let (volumes, sizes, matching, assigned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { class, volumes, sizes, matching, by_name: BTreeMap::new(), assigned }
+        let (volumes, sizes, matching) = (Vec::new(), Vec::new(), Vec::new());
+        let (assigned, requested) = (Vec::new(), Vec::new());
+        Self { class, volumes, sizes, matching, by_name: BTreeMap::new(), assigned, requested }
+    }
+
+    /// Bytes that the claims with a volume in the row ask for, and bytes of these volumes; none where no claim has one.
+    pub(crate) fn taken(&self, row: usize) -> Option<(i64, i64)> {
+        let assigned =
+            self.assigned.iter().map(|assigned| assigned.get(row).and_then(|index| self.volumes.get(*index)));
+        let volumes = self.requested.iter().zip(assigned).filter_map(|(requested, volume)| Some((*requested, volume?)));
+        let pairs = volumes.map(|(requested, volume)| (requested, volume.capacity));
+        pairs.reduce(|sums, pair| (sums.0.wrapping_add(pair.0), sums.1.wrapping_add(pair.1)))
     }
 
     /// Assigns a volume to the claim in every open row. Returns 1 in the open rows without a volume, else 0.
@@ -133,6 +153,7 @@ impl ClassVolumes {
             self.assign(index, matcher, &mut assigned, &mut without, &mut search);
         }
         self.assigned.push(assigned);
+        self.requested.push(claim.requested.unwrap_or(0));
         without
     }
 

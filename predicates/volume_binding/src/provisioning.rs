@@ -71,6 +71,26 @@ fn without_capacity(matcher: &mut Matcher, rows: usize, claim: &Claim, class: &C
     without
 }
 
+/// Per row the bytes of the storage of which a volume for the claim would be provisioned: that which is listed first, among those with
+/// enough, and 0 where it says none. None where nothing is provisioned or the driver does not report capacity.
+pub(crate) fn capacities(rows: usize, claim: &Claim) -> Option<Vec<Option<i64>>> {
+    let class = cluster_storage::class_named(claim.class_name.as_deref()?)?;
+    let requested = claim.requested.filter(|_| cluster_storage::driver_reports_capacity(&class.provisioner))?;
+    let mut matcher = Matcher::new(rows);
+    let mut bytes = vec![None; rows];
+    for capacity in cluster_storage::capacities(&class.name) {
+        if largest(&capacity).is_some_and(|largest| largest >= requested) {
+            let of_storage = capacity.bytes.unwrap_or(0);
+            for (bytes, unreachable) in bytes.iter_mut().zip(unreachable(&mut matcher, rows, capacity)) {
+                if unreachable == 0 {
+                    bytes.get_or_insert(of_storage);
+                }
+            }
+        }
+    }
+    Some(bytes)
+}
+
 /// The size of the largest volume that can be provisioned, in bytes. The maximum volume size takes precedence over the
 /// capacity.
 fn largest(capacity: &Capacity) -> Option<i64> {

@@ -24,7 +24,7 @@ fn cluster(pod: Pod, storage: Storage) -> Cluster {
 }
 
 fn failures(pod: Pod, storage: Storage) -> Vec<Option<Failure>> {
-    cluster(pod, storage).failures(&VolumeBinding)
+    cluster(pod, storage).failures(&VolumeBinding::default())
 }
 
 fn rejected(reasons: &[&str]) -> Option<Failure> {
@@ -59,7 +59,7 @@ fn local(name: &str, zone: &str) -> StoredVolume {
 
 #[test]
 fn a_pod_without_claims_fits_everywhere() {
-    assert_eq!(cluster(pod(&[]), Storage::default()).verdict(&VolumeBinding), Verdict::FitsAll);
+    assert_eq!(cluster(pod(&[]), Storage::default()).verdict(&VolumeBinding::default()), Verdict::FitsAll);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn unusable_claims_reject_every_node_with_the_reasons_of_kube_scheduler() {
         pod,
         Storage { claims, classes, ..Storage::default() },
     )
-    .verdict(&VolumeBinding)
+    .verdict(&VolumeBinding::default())
     {
         Verdict::FitsNone(failure) => (failure.status, failure.reasons.join("")),
         other => (nodesift_sdk::Status::Unschedulable, format!("{other:?}")),
@@ -159,7 +159,7 @@ fn an_in_tree_volume_is_translated_on_nodes_where_its_driver_replaces_the_plugin
             .node(Node::new("driver").label("topology.ebs.csi.aws.com/zone", "a").migrated(PLUGIN))
             .node(Node::new("driver-elsewhere").label(ZONE, "a").migrated(PLUGIN))
             .storage(storage)
-            .failures(&VolumeBinding)
+            .failures(&VolumeBinding::default())
     };
     assert_eq!(verdict(Ok("vol-1".into())), [None, None, rejected(&[REASON_NODE])]);
     let error = Some(Failure::error("running \"VolumeBinding\" filter plugin: could not translate pv: no such volume"));
@@ -345,4 +345,56 @@ fn the_smallest_claim_and_the_smallest_volume_go_first_by_less_than_a_byte() {
         ..Storage::default()
     };
     assert_eq!(failures(pod(&["larger", "smaller"]), storage)[0], None);
+}
+
+/// Scores as of 1.37, with these points instead of the default ones.
+fn scores(points: &str, pod: Pod, storage: Storage) -> Scores {
+    let text = format!(r#"{{"switches":{{"StorageCapacityScored":true}}{points}}}"#);
+    let scorer = nodesift_sdk::configure::<VolumeBinding>(&text).unwrap_or_default();
+    cluster(pod, storage).scores(&scorer)
+}
+
+#[test]
+fn existing_volumes_count_with_their_classes() {
+    let sized = |name: &str, zone: &str, capacity| StoredVolume { capacity, ..local(name, zone) };
+    let asking = |name: &str, requested| Claim { requested: Some(requested), ..unbound(name) };
+    let storage = |volumes| Storage {
+        claims: vec![asking("c", 10), asking("d", 20)],
+        classes: vec![without_provisioner()],
+        volumes,
+        ..Storage::default()
+    };
+    // In a 30 of 120 bytes are used, in b 30 of 60.
+    let volumes = || vec![sized("1", "a", 40), sized("2", "a", 80), sized("3", "b", 20), sized("4", "b", 40)];
+    assert_eq!(scores("", pod(&["c", "d"]), storage(volumes())), Scores::ByRow(vec![75, 50]));
+    let rising = r#","shape":[{"utilization":0,"score":0},{"utilization":50,"score":10}]"#;
+    assert_eq!(scores(rising, pod(&["c", "d"]), storage(volumes())), Scores::ByRow(vec![50, 100]));
+    // A pod without claims, and one with bound claims, has no class.
+    assert_eq!(scores("", pod(&[]), Storage::default()), Scores::ByRow(vec![0, 0]));
+    let off = cluster(pod(&["c"]), storage(volumes())).scores(&VolumeBinding::default());
+    assert_eq!(off, Scores::Skip, "the version has no such scores");
+}
+
+#[test]
+fn storage_of_which_volumes_are_provisioned_is_counted_once() {
+    let asking = |name: &str| Claim { requested: Some(10), ..unbound(name) };
+    let of_zone = |zone: &str, bytes| {
+        let requirement = selectors::Requirement {
+            key: ZONE.into(),
+            operator: selectors::Operator::In,
+            values: vec![zone.into()],
+            operator_text: "In".into(),
+        };
+        let selector = LabelSelector { match_labels: Vec::new(), match_expressions: vec![requirement] };
+        Capacity { bytes: Some(bytes), maximum_volume_bytes: None, node_selector: Some(selector) }
+    };
+    let storage = Storage {
+        claims: vec![asking("c"), asking("d")],
+        classes: vec![class("s")],
+        reporting_drivers: [class("s").provisioner].into(),
+        capacities: [of_zone("a", 100), of_zone("b", 40), of_zone("b", 200)].map(|it| ("s".into(), it)).into(),
+        ..Storage::default()
+    };
+    // 20 of 100 bytes, and 20 of the first 40.
+    assert_eq!(scores("", pod(&["c", "d"]), storage), Scores::ByRow(vec![80, 50]));
 }

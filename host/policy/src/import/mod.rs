@@ -32,8 +32,14 @@ const WITH_ARGS: [&str; 5] =
     ["NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"];
 
 /// Built-in scorers that take arguments, which are kube-scheduler's own: those of the predicate, where that is one too.
-const SCORERS_WITH_ARGS: [&str; 5] =
-    ["NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeResourcesBalancedAllocation"];
+const SCORERS_WITH_ARGS: [&str; 6] = [
+    "NodeAffinity",
+    "NodeResourcesFit",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeResourcesBalancedAllocation",
+    "VolumeBinding",
+];
 
 /// A policy, and what of the configuration is not in it.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ mod placement;
 mod pod_affinity;
 mod resources;
 mod spread;
-mod volume_binding;
+pub(crate) mod volume_binding;
 mod volume_limits;
 mod volume_restrictions;
 mod volume_zone;

@@ -86,7 +86,7 @@ const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound t
 fn judge_node(cluster: &Cluster, claims: &Claims<'_>, node: &Value) -> Result<(), Failure> {
     let error = |text: String| Failure::new(Code::Error, format!("running \"VolumeBinding\" filter plugin: {text}"));
     let bound = bound_conflict(cluster, &claims.bound, node).map_err(error)?;
-    let waiting = waiting_conflict(cluster, &claims.waiting, node).map_err(error)?;
+    let waiting = waiting_conflict(cluster, &claims.waiting, node, &mut Volumes::default()).map_err(error)?;
     let mut reasons: Vec<String> = [bound, waiting].into_iter().flatten().map(str::to_owned).collect();
     reasons.sort();
     match reasons.is_empty() {
@@ -109,8 +109,32 @@ fn bound_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Result<
     Ok(None)
 }
 
+/// Volumes that unbound claims of a pod get on a node.
+#[derive(Default)]
+pub(crate) struct Volumes<'a> {
+    /// Claims with the volumes that they take.
+    pub(crate) taken: Vec<(&'a Value, &'a Value)>,
+    /// Claims for which volumes are provisioned, with the CSIStorageCapacity that has enough; `None` where none is asked.
+    pub(crate) provisioned: Vec<(&'a Value, Option<&'a Value>)>,
+}
+
+/// The volumes that unbound claims of a pod get on a node on which it fits.
+pub(crate) fn volumes_on<'a>(cluster: &'a Cluster, pod: &Value, node: &Value) -> Volumes<'a> {
+    let mut volumes = Volumes::default();
+    if let Ok(claims) = claims(cluster, pod) {
+        // Nothing is scored where there is a conflict.
+        let _ = waiting_conflict(cluster, &claims.waiting, node, &mut volumes);
+    }
+    volumes
+}
+
 /// Unbound claims take matching volumes, the smallest claim first; the others must be provisioned.
-fn waiting_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Result<Option<&'static str>, String> {
+fn waiting_conflict<'a>(
+    cluster: &'a Cluster,
+    claims: &[&'a Value],
+    node: &Value,
+    volumes: &mut Volumes<'a>,
+) -> Result<Option<&'static str>, String> {
     let mut to_match = Vec::new();
     let mut to_make = Vec::new();
     for claim in claims {
@@ -125,20 +149,28 @@ fn waiting_conflict(cluster: &Cluster, claims: &[&Value], node: &Value) -> Resul
     let mut taken: Vec<&str> = Vec::new();
     for claim in to_match {
         match find_volume(cluster, claim, node, &taken)? {
-            Some(volume) => taken.push(name(volume)),
+            Some(volume) => {
+                taken.push(name(volume));
+                volumes.taken.push((claim, volume));
+            }
             None => to_make.push(claim),
         }
     }
     for claim in to_make {
-        if let Some(conflict) = provision_conflict(cluster, claim, node)? {
-            return Ok(Some(conflict));
+        match provision(cluster, claim, node)? {
+            Ok(capacity) => volumes.provisioned.push((claim, capacity)),
+            Err(conflict) => return Ok(Some(conflict)),
         }
     }
     Ok(None)
 }
 
-/// Why the claim's volume cannot be provisioned for the node.
-fn provision_conflict(cluster: &Cluster, claim: &Value, node: &Value) -> Result<Option<&'static str>, String> {
+/// The CSIStorageCapacity from which the claim's volume can be provisioned for the node, `None` where it does not matter; or why it cannot.
+fn provision<'a>(
+    cluster: &'a Cluster,
+    claim: &Value,
+    node: &Value,
+) -> Result<Result<Option<&'a Value>, &'static str>, String> {
     let class_name = class_of_claim(claim);
     if class_name.is_empty() {
         return Err(format!("no class for claim {:?}", key(claim)));
@@ -149,18 +181,16 @@ fn provision_conflict(cluster: &Cluster, claim: &Value, node: &Value) -> Result<
     let provisioner = text(class, "provisioner");
     let is_made_by_hand = matches!(provisioner, "" | "kubernetes.io/no-provisioner");
     if is_made_by_hand || !topology_terms_match(list(class, "allowedTopologies"), labels(node)) {
-        return Ok(Some(BIND_CONFLICT));
+        return Ok(Err(BIND_CONFLICT));
     }
-    Ok((!has_capacity(cluster, claim, class, node)).then_some(NOT_ENOUGH_SPACE))
-}
-
-fn has_capacity(cluster: &Cluster, claim: &Value, class: &Value, node: &Value) -> bool {
-    let Some(asked) = asked_storage(claim) else { return true };
-    let driver = cluster.get("CSIDriver", text(class, "provisioner"));
+    let Some(asked) = asked_storage(claim) else { return Ok(Ok(None)) };
+    let driver = cluster.get("CSIDriver", provisioner);
     if !driver.is_some_and(|driver| flag(driver, "spec.storageCapacity")) {
-        return true;
+        return Ok(Ok(None));
     }
-    cluster.all("CSIStorageCapacity").any(|capacity| {
+    // kube-scheduler takes the first one too, of a list without an order.
+    let mut capacities = cluster.all("CSIStorageCapacity");
+    let enough = capacities.find(|capacity| {
         let field = if is_set(capacity, "maximumVolumeSize") { "maximumVolumeSize" } else { "capacity" };
         let limit = is_set(capacity, field).then(|| Quantity::read(at(capacity, field))).flatten();
         let topology = at(capacity, "nodeTopology");
@@ -168,5 +198,6 @@ fn has_capacity(cluster: &Cluster, claim: &Value, class: &Value, node: &Value) -
             && limit.is_some_and(|limit| limit.value() >= asked.value())
             && !topology.is_null()
             && Selector::parse(topology).is_ok_and(|selector| selector.matches(labels(node)))
-    })
+    });
+    Ok(enough.map(Some).ok_or(NOT_ENOUGH_SPACE))
 }

@@ -4,8 +4,6 @@
 //! [`normalization`] makes of them scores from 0 to 100, and [`score`] adds these by weight. [`profile`] has the plugins of a version with
 //! weights and arguments. `tests/scores.rs` compares all of it with the real plugins.
 //!
-//! VolumeBinding is not here: up to 1.36 it never scores, and 1.37 scores by it only where storage is provisioned by capacity.
-//!
 //! Start with [`score`].
 
 mod balanced_allocation;
@@ -19,8 +17,10 @@ pub mod normalization;
 mod pod_affinity;
 pub mod profile;
 mod resources;
+mod shape;
 mod spread;
 mod taints;
+mod volume_binding;
 
 use nodesift_fixtures::{Cluster, json};
 use serde_json::Value;
@@ -90,10 +90,11 @@ struct Plugin {
 }
 
 /// All plugins, in kube-scheduler's order.
-const PLUGINS: [Plugin; 8] = [
+const PLUGINS: [Plugin; 9] = [
     Plugin { name: "TaintToleration", normalization: Normalization::ByLargestReversed, score: taints::score },
     Plugin { name: "NodeAffinity", normalization: Normalization::ByLargest, score: node_affinity::score },
     Plugin { name: "NodeResourcesFit", normalization: Normalization::None, score: fit::score },
+    Plugin { name: "VolumeBinding", normalization: Normalization::None, score: volume_binding::score },
     Plugin { name: "PodTopologySpread", normalization: Normalization::ByDistance, score: spread::score },
     Plugin { name: "InterPodAffinity", normalization: Normalization::ByRange, score: pod_affinity::score },
     Plugin { name: "DynamicResources", normalization: Normalization::ByLargest, score: devices::score },

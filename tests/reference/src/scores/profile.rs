@@ -17,11 +17,12 @@ pub struct Profile {
     pub(super) image_volumes_are_counted: bool,
 }
 
-/// Plugins of the default profile with their weights.
-const DEFAULT: [(&str, i64); 8] = [
+/// Plugins of the default profile with their weights, as of 1.37.
+const DEFAULT: [(&str, i64); 9] = [
     ("TaintToleration", 3),
     ("NodeAffinity", 2),
     ("NodeResourcesFit", 1),
+    ("VolumeBinding", 1),
     ("PodTopologySpread", 2),
     ("InterPodAffinity", 2),
     ("DynamicResources", 2),
@@ -36,6 +37,9 @@ impl Profile {
             DEFAULT.into_iter().map(|(name, weight)| (name.to_owned(), weight)).collect();
         if version == "1.34" {
             weights.remove("DynamicResources");
+        }
+        if version != "1.37" {
+            weights.remove("VolumeBinding");
         }
         Self {
             weights,

@@ -22,10 +22,11 @@ pub(super) struct Under {
 }
 
 /// Scorers with their arguments, in the order of the default profile.
-const SCORERS: [&str; 8] = [
+const SCORERS: [&str; 9] = [
     "TaintToleration",
     "NodeAffinity",
     "NodeResourcesFit",
+    "VolumeBinding",
     "PodTopologySpread",
     "InterPodAffinity",
     "DynamicResources",
@@ -161,6 +162,7 @@ fn arguments(random: &mut Rng, name: &str) -> Option<Value> {
             "hardPodAffinityWeight": random.pick(&[0, 1, 37, 100]),
             "ignorePreferredTermsOfExistingPods": random.chance(50),
         }),
+        "VolumeBinding" => json!({"shape": shape(random)}),
         "NodeAffinity" => json!({"addedAffinity": added_affinity(random)}),
         "PodTopologySpread" => {
             let keys = ["kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.com/rack", "pool"];
@@ -186,13 +188,16 @@ fn strategy(random: &mut Rng) -> Value {
     let resources: Vec<Value> = names.into_iter().map(|name| resource(random, name)).collect();
     let mut strategy = json!({"type": kind, "resources": resources});
     if kind == "RequestedToCapacityRatio" {
-        let mut places = random.some_of(&[0, 5, 33, 50, 70, 99, 100], 4);
-        places.sort_unstable();
-        let point = |random: &mut Rng, place: i64| json!({"utilization": place, "score": random.between(0, 10)});
-        let shape: Vec<Value> = places.into_iter().map(|place| point(random, place)).collect();
-        strategy["requestedToCapacityRatio"] = json!({"shape": shape});
+        strategy["requestedToCapacityRatio"] = json!({"shape": shape(random)});
     }
     strategy
+}
+
+fn shape(random: &mut Rng) -> Value {
+    let mut places = random.some_of(&[0, 5, 33, 50, 70, 99, 100], 4);
+    places.sort_unstable();
+    let point = |random: &mut Rng, place: i64| json!({"utilization": place, "score": random.between(0, 10)});
+    places.into_iter().map(|place| point(random, place)).collect()
 }
 
 fn added_affinity(random: &mut Rng) -> Value {
