@@ -77,10 +77,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 /// Measures one cluster. Nothing else runs meanwhile, except the client of the socket.
 fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Measured> {
     let (writer, reader) = cache::new();
-    let policy = PolicyArgs::default();
+    // With its scorers, as a sidecar has it.
+    let policy = PolicyArgs::default().with_scorers();
     let uncached = engine(reader.clone(), &policy)?.with_reuse(Reuse::Off);
     let caching = engine(reader, &policy)?;
     let own = uncached.policy().scheduler_names.clone();
+    let selection = uncached.policy().selection();
     let testbed = match cluster {
         Cluster::Devices(shape) => {
             return claims::measure(*shape, writer, &uncached, caching, quick, native).map(Measured::Claims);
@@ -88,10 +90,10 @@ fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> 
         Cluster::Synthetic(shape) => {
             let objects = u64::from(shape.nodes) * (u64::from(shape.pods_per_node) + 1);
             let mut progress = Progress::new(usize::try_from(objects).unwrap_or(usize::MAX), "objects");
-            Testbed::synthetic(writer, &own, *shape, || progress.advance(1))?
+            Testbed::synthetic(writer, &own, &selection, *shape, || progress.advance(1))?
         }
         Cluster::Files { cluster, pods } => {
-            let read = Testbed::from_files(writer, &own, cluster, pods).map_err(|error| match error {
+            let read = Testbed::from_files(writer, &own, &selection, cluster, pods).map_err(|error| match error {
                 TestbedError::Files(error) => Failure::Data(error.into()).into(),
                 error @ TestbedError::Object(_) => anyhow::Error::from(error),
             });

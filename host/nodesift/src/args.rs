@@ -192,6 +192,12 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// Has the scorers of the policy loaded as well.
+    #[must_use]
+    pub fn with_scorers(self) -> Self {
+        Self { scored: true, ..self }
+    }
+
     /// Returns the source of the version of Kubernetes where the cluster is in files.
     pub fn auto(&self) -> Auto {
         self.kubernetes.map_or(Auto::Newest, Auto::Argument)

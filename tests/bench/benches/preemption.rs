@@ -31,7 +31,9 @@ fn main() {
     let shape = Shape { nodes, pods_per_node: 30, seed: 1 };
     let (writer, reader) = cache::new();
     let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
-    let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+    let testbed =
+        Testbed::synthetic(writer, &engine.policy().scheduler_names, &engine.policy().selection(), shape, || ())
+            .unwrap();
     let full = FullNode::fill(&testbed);
 
     println!("{} nodes, {} pods; victims {VICTIMS}", testbed.nodes(), testbed.pods());

@@ -124,7 +124,9 @@ mod tests {
         let (writer, reader) = cache::new();
         let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap().with_reuse(Reuse::Off);
         let shape = Shape { nodes: 700, pods_per_node: 10, seed: 3 };
-        let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        let testbed =
+            Testbed::synthetic(writer, &engine.policy().scheduler_names, &engine.policy().selection(), shape, || ())
+                .unwrap();
         for template in testbed.templates() {
             let question = pods::question(template);
             let says = |pod: &PodAnswer| (Arc::clone(&pod.feasible), Arc::clone(&pod.failures), pod.faults.len());

@@ -37,6 +37,10 @@ pub(super) struct PodFigures {
     pub(super) row_changed_ns: u64,
     /// After a pod that none of its constraints matches was bound.
     pub(super) other_row_changed_ns: u64,
+    /// As `cold_ns`, and the nodes that fit are scored: the ten best are in the answer.
+    pub(super) scored_cold_ns: u64,
+    /// As `warm_ns`, and every score is cached.
+    pub(super) scored_warm_ns: u64,
     #[serde(flatten)]
     pub(super) native: NativeFigures,
 }
@@ -115,6 +119,8 @@ impl PodFigures {
             warm_ns: nanos(times.warm),
             row_changed_ns: nanos(times.row_changed),
             other_row_changed_ns: nanos(times.other_row_changed),
+            scored_cold_ns: nanos(times.scored_cold),
+            scored_warm_ns: nanos(times.scored_warm),
             native: NativeFigures::default(),
         }
     }

@@ -6,7 +6,7 @@ use comfy_table::Cell;
 
 use super::cells::{above, below, grouped, micros, native_cell, natively, ratio_cell, right};
 use super::claims;
-use super::results::{Measured, Results};
+use super::results::{Measured, Results, ratio};
 use nodesift::terminal::{Paint, render, table};
 
 /// The tables of all clusters.
@@ -39,6 +39,7 @@ fn section(results: &Results, paint: Paint) -> String {
     let mut text = String::new();
     let _infallible = writeln!(text, "{}  {}", paint.bold(&headline), paint.dim("medians in µs, one thread"));
     text.push_str(&by_pod(results, paint));
+    text.push_str(&scored(results, paint));
     text.push_str(&by_cluster(results, paint));
     text
 }
@@ -59,6 +60,21 @@ fn by_pod(results: &Results, paint: Paint) -> String {
             below(paint, micros(pod.other_row_changed_ns), None),
             natively(&pod.native),
             native_cell(paint, &pod.native, targets.sandboxed_by_native),
+        ]);
+    }
+    render(&drawing) + "\n"
+}
+
+/// The same pods with scores.
+fn scored(results: &Results, paint: Paint) -> String {
+    let mut drawing = table(paint, &["pod, with scores", "cold", "warm", "warm/warm without"], &[1, 2, 3]);
+    for (at, pod) in results.pods.iter().enumerate() {
+        let targets = results.targets;
+        drawing.add_row([
+            Cell::new(&pod.pod),
+            below(paint, micros(pod.scored_cold_ns), targets.scored_cold.get(at).copied().flatten()),
+            below(paint, micros(pod.scored_warm_ns), None),
+            ratio_cell(paint, ratio(pod.scored_warm_ns, pod.warm_ns), targets.scored_by_warm),
         ]);
     }
     render(&drawing) + "\n"
@@ -129,6 +145,8 @@ mod tests {
             warm_ns: 2_140,
             row_changed_ns: 4_300,
             other_row_changed_ns: 4_200,
+            scored_cold_ns: 2 * cold_ns,
+            scored_warm_ns: 5_000,
             native: NativeFigures {
                 native_ns,
                 sandboxed_ns: native_ns.map(|_| cold_ns),
@@ -171,6 +189,8 @@ mod tests {
             " 57.0 (60 met) ",
             " 102 (100 missed) ",
             " 1.21 (1.5 met)",
+            " 114 (",
+            " 2.34 (2 missed)",
             ": p99  ",
             " 43.0",
             " 41.0 (50 met)",

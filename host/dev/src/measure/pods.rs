@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rounds::{Times, timed};
 use super::testbed::{Template, Testbed};
-use nodesift_engine::{Engine, Error, Options, PodRef, Query};
+use nodesift_engine::{Engine, Error, Options, PodRef, Query, ScoreRequest};
 
 /// Number of rounds of each kind.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,14 @@ pub(crate) struct PodTimes {
     pub(crate) row_changed: Duration,
     /// A pod that none of the pod's constraints matches was bound since the last evaluation.
     pub(crate) other_row_changed: Duration,
+    /// As `cold`, and the nodes that fit are scored.
+    pub(crate) scored_cold: Duration,
+    /// As `warm`, and every score is cached.
+    pub(crate) scored_warm: Duration,
 }
+
+/// Nodes that are wanted of a query with scores: a core takes the first, and has others for a pod that is lost to another core.
+const BEST_NODES: usize = 10;
 
 /// One line of `nodesift-native`: medians for one pod, sandboxed and native rounds alternating.
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,6 +98,11 @@ pub(crate) fn measure(
         testbed.unbind();
         times
     };
+    let scored = self::question(template).with_scores(ScoreRequest { top: BEST_NODES, seed: None, each: false });
+    settle(testbed, uncached, &scored)?;
+    let scored_cold = time(uncached, &scored, rounds.cold)?;
+    evaluate(caching, &scored)?;
+    let scored_warm = time(caching, &scored, rounds.warm)?;
     let row_changed = changed(Some(template))?;
     let other_row_changed = changed(None)?;
     Ok(PodTimes {
@@ -99,6 +111,8 @@ pub(crate) fn measure(
         warm: warm.median(),
         row_changed: row_changed.median(),
         other_row_changed: other_row_changed.median(),
+        scored_cold: scored_cold.median(),
+        scored_warm: scored_warm.median(),
     })
 }
 
@@ -142,7 +156,9 @@ mod tests {
         let (writer, reader) = cache::new();
         let engine = cluster::engine(reader, &cluster::PolicyArgs::default()).unwrap();
         let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
-        let testbed = Testbed::synthetic(writer, &engine.policy().scheduler_names, shape, || ()).unwrap();
+        let testbed =
+            Testbed::synthetic(writer, &engine.policy().scheduler_names, &engine.policy().selection(), shape, || ())
+                .unwrap();
         for template in testbed.templates() {
             let question = question(template);
             let cached = || engine.answer_cached(&question, &engine.snapshot());
@@ -166,15 +182,29 @@ mod tests {
     #[test]
     fn every_figure_is_measured_for_every_pod() {
         let (writer, reader) = cache::new();
-        let policy = cluster::PolicyArgs::default();
+        let policy = cluster::PolicyArgs::default().with_scorers();
         let uncached = cluster::engine(reader.clone(), &policy).unwrap().with_reuse(nodesift_engine::Reuse::Off);
         let caching = cluster::engine(reader, &policy).unwrap();
         let shape = Shape { nodes: 40, pods_per_node: 2, seed: 1 };
-        let testbed = Testbed::synthetic(writer, &uncached.policy().scheduler_names, shape, || ()).unwrap();
+        let testbed = Testbed::synthetic(
+            writer,
+            &uncached.policy().scheduler_names,
+            &uncached.policy().selection(),
+            shape,
+            || (),
+        )
+        .unwrap();
         let rounds = Rounds { cold: 2, warm: 2, changed: 2 };
         for template in testbed.templates() {
             let times = measure(&testbed, &uncached, &caching, template, rounds).unwrap();
-            let all = [times.cold, times.warm, times.row_changed, times.other_row_changed];
+            let all = [
+                times.cold,
+                times.warm,
+                times.row_changed,
+                times.other_row_changed,
+                times.scored_cold,
+                times.scored_warm,
+            ];
             assert!(all.iter().all(|time| !time.is_zero()) && times.feasible > 0, "{times:?}");
         }
         assert_eq!(

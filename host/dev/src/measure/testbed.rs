@@ -91,8 +91,8 @@ impl Testbed {
         self.pods
     }
 
-    /// A synthetic cluster with the pods a to d, in an empty cache. `own` are the policy's scheduler names; `applied` is
-    /// called after every object.
+    /// A synthetic cluster with the pods a to d, in an empty cache. `own` are the policy's scheduler names, `selection` is what it reads of
+    /// objects; `applied` is called after every object.
     ///
     /// # Errors
     ///
@@ -100,20 +100,21 @@ impl Testbed {
     pub fn synthetic(
         mut writer: Writer,
         own: &[String],
+        selection: &Selection,
         shape: Shape,
         mut applied: impl FnMut(),
     ) -> Result<Self, TestbedError> {
         let pool = Pool::default();
         for json in shape.nodes() {
-            writer.apply(pool.node(&serde_json::from_str::<Node>(&json)?, &Selection::default()));
+            writer.apply(pool.node(&serde_json::from_str::<Node>(&json)?, selection));
             applied();
         }
         for json in shape.pods() {
-            writer.apply(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, &Selection::default()));
+            writer.apply(pool.pod_record(&serde_json::from_str::<Pod>(&json)?, own, selection));
             applied();
         }
         let pods = PENDING.iter().map(|(_, json)| serde_json::from_str(json)).collect::<Result<Vec<Pod>, _>>()?;
-        Self::with(writer, own, &pods)
+        Self::with(writer, own, selection, &pods)
     }
 
     /// The cluster and the pods of files, in an empty cache, and what the files hold beside that. The pods are taken as not
@@ -125,25 +126,26 @@ impl Testbed {
     pub fn from_files(
         mut writer: Writer,
         own: &[String],
+        selection: &Selection,
         cluster: &[PathBuf],
         pods: &[PathBuf],
     ) -> Result<(Self, Summary), TestbedError> {
-        let compiler = Compiler::new(own);
+        let compiler = Compiler::new(own).selecting(selection);
         let mut loader = Loader::new(&compiler, &mut writer);
         let mut summary = files::read(cluster, &mut |object| loader.apply(&object), &mut |_| {})?;
         loader.publish();
         let (pods, of_pods) = files::read_pods(pods)?;
         summary.add(of_pods);
         let pods: Vec<Pod> = pods.into_iter().map(|(pod, _)| *pod).collect();
-        Ok((Self::with(writer, own, &pods)?, summary))
+        Ok((Self::with(writer, own, selection, &pods)?, summary))
     }
 
-    fn with(mut writer: Writer, own: &[String], pods: &[Pod]) -> Result<Self, TestbedError> {
+    fn with(mut writer: Writer, own: &[String], selection: &Selection, pods: &[Pod]) -> Result<Self, TestbedError> {
         let names: HashSet<&str> = pods.iter().map(|pod| pod.metadata.name.as_str()).collect();
         let name = |pod: &Pod| if names.len() == pods.len() { pod.metadata.name.clone() } else { pod.key() };
         let mut templates = Vec::with_capacity(pods.len());
         for (at, pod) in pods.iter().enumerate() {
-            let record = metadata::pod_record(pod, own).on_node(None);
+            let record = metadata::pod_record_selecting(pod, own, selection).on_node(None);
             let uids: Vec<String> = (0..REPLICAS).map(|replica| format!("bench-{at}-{replica}")).collect();
             for uid in &uids {
                 writer.apply(renamed(&record, uid));
@@ -154,7 +156,7 @@ impl Testbed {
         let reader = writer.reader();
         let nodes = reader.snapshot().node_count();
         let pods = reader.pods().all().iter().filter(|pod| pod.node_name.is_some()).count();
-        let unrelated = metadata::pod_record(&serde_json::from_str(UNRELATED_POD)?, own);
+        let unrelated = metadata::pod_record_selecting(&serde_json::from_str(UNRELATED_POD)?, own, selection);
         Ok(Self { writer: Arc::new(Mutex::new(writer)), reader, templates, nodes, pods, unrelated })
     }
 
@@ -228,7 +230,7 @@ mod tests {
         let shape = Shape { nodes: 50, pods_per_node: 3, seed: 1 };
         let mut applied = 0;
         let own = ["default-scheduler".to_owned()];
-        let testbed = Testbed::synthetic(cache::new().0, &own, shape, || applied += 1).unwrap();
+        let testbed = Testbed::synthetic(cache::new().0, &own, &Selection::default(), shape, || applied += 1).unwrap();
         assert_eq!((applied, testbed.nodes, testbed.pods), (200, 50, 150));
         testbed
     }

@@ -64,12 +64,12 @@ fn main() -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let own = &policy.scheduler_names;
+    let (own, selection) = (&policy.scheduler_names, &policy.selection());
     let testbed = if args.cluster.is_empty() {
         let shape = Shape { nodes: args.nodes, pods_per_node: args.pods_per_node, seed: args.seed };
-        Testbed::synthetic(writer, own, shape, || ())?
+        Testbed::synthetic(writer, own, selection, shape, || ())?
     } else {
-        Testbed::from_files(writer, own, &args.cluster, &args.pods)?.0
+        Testbed::from_files(writer, own, selection, &args.cluster, &args.pods)?.0
     };
     for template in testbed.templates() {
         let query = pods::question(template);
