@@ -89,6 +89,9 @@ func (c *Client) read(of *feasible, response *nodesiftv1.FilterResponse) (Set, e
 	} else {
 		err = result.readNames(about)
 	}
+	if err == nil {
+		err = result.readScores(about.GetScores())
+	}
 	if err != nil {
 		return changes, err
 	}

@@ -89,7 +89,10 @@ type answer struct {
 	evaluated int
 	failures  []Failure
 	// Per row 1 + the place of its failure, or 0. Empty without failures.
-	why       []uint32
+	why []uint32
+	// Per row its total, or noTotal. Empty without scores.
+	totals    []int64
+	scores    Scores
 	pod       string
 	message   string
 	faults    []Fault
