@@ -147,7 +147,7 @@ e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock 
 	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
 	@[ -n "$${NODESIFT_E2E:-}" ] || NODESIFT_KUBERNETES=$(SERVERS) tests/e2e/programs.sh "$(E2E)"
 	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
-	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml)
+	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml kube-scheduler/scores.yaml)
 	@NODESIFT_KUBERNETES=$(KUBERNETES) NODESIFT_E2E="$${NODESIFT_E2E:-$(E2E)}" deploy/kube-scheduler/e2e/run.sh $(ARGS)
 
 # Part of neither `make test` nor CI: it compiles Kubernetes three times.

@@ -60,10 +60,12 @@ type worldOptions struct {
 	percentage int32
 	// Makes profiles of the two.
 	profiles func(stock, nodesift config.KubeSchedulerProfile) []config.KubeSchedulerProfile
+	// Threads of the scheduler; as many as kube-scheduler has where it is 0.
+	threads int32
 	// Takes part in preemption, and so learns all candidates.
 	extender bool
-	// The sidecar's policy; the shipped one where none is named.
-	policy string
+	// The configuration of the scheduler and the sidecar's policy; the shipped ones where none is named.
+	config, policy string
 	// More arguments of the sidecar.
 	sidecar []string
 }
@@ -81,7 +83,7 @@ func startWorld(t testing.TB, api *apiServer, with worldOptions) *world {
 	check(t, err)
 	w.factory = scheduler.NewInformerFactory(w.client, 0)
 	profiles := []config.KubeSchedulerProfile{
-		profileOf(t, "", stock, ""), profileOf(t, shippedConfig, nodesift, w.sidecar.socket),
+		profileOf(t, "", stock, ""), profileOf(t, cmp.Or(with.config, shippedConfig), nodesift, w.sidecar.socket),
 	}
 	if with.profiles != nil {
 		profiles = with.profiles(profiles[0], profiles[1])
@@ -89,7 +91,10 @@ func startWorld(t testing.TB, api *apiServer, with worldOptions) *world {
 	choices := []scheduler.Option{
 		scheduler.WithProfiles(profiles...),
 		scheduler.WithPercentageOfNodesToScore(&with.percentage),
-		scheduler.WithFrameworkOutOfTreeRegistry(runtime.Registry{plugin.Name: plugin.New}),
+		scheduler.WithFrameworkOutOfTreeRegistry(runtime.Registry{plugin.Name: plugin.New, plugin.HundredsName: plugin.NewHundreds}),
+	}
+	if with.threads > 0 {
+		choices = append(choices, scheduler.WithParallelism(with.threads))
 	}
 	if with.extender {
 		choices = append(choices, scheduler.WithExtenders(config.Extender{

@@ -36,6 +36,17 @@ const (
 	Fail Unavailable = "Fail"
 )
 
+// Scores says who scores nodes.
+type Scores string
+
+const (
+	// Off: the plugins of kube-scheduler that the profile has enabled.
+	Off Scores = "Off"
+	// Replace: the scorers of the sidecar's policy, and what else the profile has enabled at score. The plugins of kube-scheduler that the
+	// policy names are disabled there.
+	Replace Scores = "Replace"
+)
+
 // Args are the arguments of the plugin, under pluginConfig of a KubeSchedulerConfiguration.
 type Args struct {
 	metav1.TypeMeta `json:",inline"`
@@ -44,6 +55,8 @@ type Args struct {
 	Address string `json:"address,omitempty"`
 	// Additive unless given.
 	Mode Mode `json:"mode,omitempty"`
+	// Off unless given; Replace is for mode Full.
+	Scores Scores `json:"scores,omitempty"`
 	// ByPolicy unless given.
 	OnUnavailable Unavailable `json:"onUnavailable,omitempty"`
 	// The time for one call; 20ms unless given.
@@ -59,7 +72,7 @@ type Args struct {
 	Skip []string `json:"skip,omitempty"`
 	// Preemption, in mode Full, as in DefaultPreemptionArgs.
 	Preemption Preemption `json:"preemption,omitempty"`
-	// Arguments of kube-scheduler's filters for onUnavailable, signatures and queueing hints, as in pluginConfig of the
+	// Arguments of kube-scheduler's plugins for onUnavailable, signatures and queueing hints, as in pluginConfig of the
 	// profile. They are those of kube-scheduler's default profile unless given.
 	InTreeConfig []PluginConfig `json:"inTreeConfig,omitempty"`
 }
@@ -104,6 +117,9 @@ func (a *Args) setDefaults() {
 	if a.Mode == "" {
 		a.Mode = Additive
 	}
+	if a.Scores == "" {
+		a.Scores = Off
+	}
 	if a.OnUnavailable == "" {
 		a.OnUnavailable = ByPolicy
 	}
@@ -136,6 +152,12 @@ func (a *Args) validate() error {
 	}
 	if a.Mode != Additive && a.Mode != Full {
 		refuse("mode", "%q is neither %s nor %s", a.Mode, Additive, Full)
+	}
+	switch {
+	case a.Scores != Off && a.Scores != Replace:
+		refuse("scores", "%q is neither %s nor %s", a.Scores, Off, Replace)
+	case a.Scores == Replace && a.Mode == Additive:
+		refuse("scores", "%s needs mode %s: without it nobody scores while the sidecar does not answer", Replace, Full)
 	}
 	if a.OnUnavailable != ByPolicy && a.OnUnavailable != InTree && a.OnUnavailable != Fail {
 		refuse("onUnavailable", "%q is none of %s, %s and %s", a.OnUnavailable, ByPolicy, InTree, Fail)

@@ -23,6 +23,8 @@ type cycle struct {
 	named nodesift.Pod
 	known bool
 	set   nodesift.Set
+	// Whether the question was about scores too.
+	scores bool
 	// Nominations that were sent with the request.
 	nominated nominated
 	// Set where kube-scheduler's own filters decide.

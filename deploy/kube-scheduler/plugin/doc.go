@@ -6,6 +6,8 @@
 //	plugin.go        the plugin and what its parts share
 //	prefilter.go     one call for the cluster: PreFilter
 //	cycle.go         what a cycle knows, and hypothetical changes of it: Filter, AddPod, RemovePod
+//	score.go         scores of the nodes that are left: PreScore, Score
+//	scoring.go       which scorers the sidecar has, and kube-scheduler's own in their place
 //	reserve.go       placements: Reserve, Unreserve
 //	negotiate.go     pods about which external parties decide: Permit, PreBind, PostBind, and what PreFilter and Filter do
 //	parties.go       which parties decide about a pod

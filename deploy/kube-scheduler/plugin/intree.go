@@ -24,7 +24,11 @@ var replaceable = append(firstFilters,
 
 // inTree are kube-scheduler's own filters, made in this process: they decide while the sidecar does not answer, sign pods, and
 // say which events can make a rejected pod schedulable. Those that are enabled in the profile beside this plugin run there.
-type inTree struct{ plugins []fwk.Plugin }
+type inTree struct {
+	plugins []fwk.Plugin
+	// Those of [onlyScoring].
+	scoring []fwk.Plugin
+}
 
 // inTreeCycle is a cycle in which they decide.
 type inTreeCycle struct {
@@ -49,6 +53,13 @@ func newInTree(ctx context.Context, handle fwk.Handle, given []PluginConfig) (*i
 		}
 		all.plugins = append(all.plugins, plugin)
 	}
+	for _, name := range onlyScoring {
+		plugin, err := registry[name](ctx, arguments[name], handle)
+		if err != nil {
+			return nil, fmt.Errorf("making %s for onUnavailable: %w", name, err)
+		}
+		all.scoring = append(all.scoring, plugin)
+	}
 	return all, nil
 }
 
@@ -65,8 +76,9 @@ func inTreeArguments(given []PluginConfig) (map[string]runtime.Object, error) {
 	}
 	for at, config := range given {
 		field := fmt.Sprintf("inTreeConfig[%d]", at)
-		if !slices.Contains(replaceable, config.Name) {
-			return nil, fmt.Errorf("%s: %q is no filter that nodesift answers for; those are %v", field, config.Name, replaceable)
+		if !slices.Contains(replaceable, config.Name) && !slices.Contains(onlyScoring, config.Name) {
+			return nil, fmt.Errorf("%s: %q is no plugin that nodesift answers for; those are %v", field, config.Name,
+				slices.Concat(replaceable, onlyScoring))
 		}
 		kind := config.Name + "Args"
 		version := scheme.Scheme.PrioritizedVersionsForGroup("kubescheduler.config.k8s.io")[0].WithKind(kind)

@@ -26,6 +26,12 @@ const (
 	resultAllocated = "allocated"
 	resultElsewhere = "elsewhere"
 
+	scoresOfAnswer = "answer"
+	scoresOfOwn    = "own_call"
+	scoresInTree   = "in_tree"
+	scoresNone     = "none"
+	scoresFailed   = "failed"
+
 	verdictFits   = "fits"
 	verdictMisfit = "misfit"
 )
@@ -44,6 +50,10 @@ var (
 		Subsystem: "scheduler_nodesift", Name: "in_tree_cycles_total", StabilityLevel: metrics.ALPHA,
 		Help: "Scheduling cycles in which the filters of kube-scheduler have decided in the place of the sidecar.",
 	})
+	scorings = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: "scheduler_nodesift", Name: "scorings_total", StabilityLevel: metrics.ALPHA,
+		Help: "Scheduling cycles in which nodes were scored, by where the scores are from.",
+	}, []string{"result"})
 	unansweredPlacements = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: "scheduler_nodesift", Name: "unanswered_placements_total", StabilityLevel: metrics.ALPHA,
 		Help: "Pods that the filters of kube-scheduler have placed while the sidecar gave no answers.",
@@ -72,7 +82,7 @@ var (
 
 // registerMetrics registers them in the registry of the scheduler.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(calls, callSeconds, fallbacks, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls,
+	legacyregistry.MustRegister(calls, callSeconds, fallbacks, scorings, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls,
 		negotiationEnds, allocationEnds)
 })
 

@@ -43,6 +43,7 @@ type Plugin struct {
 	policy      policy
 	inTree      *inTree
 	preemption  *preemptionPlugin
+	scoring     scoring
 	// What is under way with those who decide about pods outside of the cluster.
 	negotiations *negotiations
 	// What the profile has enabled beside this plugin.
@@ -84,6 +85,8 @@ func (p *Plugin) Name() string { return Name }
 type profile struct {
 	// The plugins of kube-scheduler at these extension points.
 	preFilter, filter []string
+	// The plugins that score, with their weights.
+	score []config.Plugin
 	// Whether DefaultPreemption runs beside this plugin.
 	defaultPreemption bool
 	// Whether this plugin runs at all points that a pod with external parties passes.
@@ -107,6 +110,7 @@ func profileOf(handle fwk.Handle) profile {
 	return profile{
 		preFilter:         enabled(plugins.PreFilter),
 		filter:            enabled(plugins.Filter),
+		score:             plugins.Score.Enabled,
 		defaultPreemption: slices.Contains(enabled(plugins.PostFilter), names.DefaultPreemption),
 		negotiates: slices.Contains(enabled(plugins.Reserve), Name) && slices.Contains(enabled(plugins.Permit), Name) &&
 			slices.Contains(enabled(plugins.PreBind), Name),

@@ -154,6 +154,9 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.args.CallTimeout.Duration)
 	defer cancel()
 	options := []nodesift.FeasibleOption{nodesift.AllowFaults()}
+	if c.scores = p.args.Scores == Replace && !p.scoring.apart.Load(); c.scores {
+		options = append(options, nodesift.Scored(maxScored))
+	}
 	c.nominated = p.nominations.unshown()
 	for _, option := range c.situation() {
 		options = append(options, option)

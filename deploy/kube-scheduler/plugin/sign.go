@@ -31,5 +31,12 @@ func (p *Plugin) SignPod(ctx context.Context, pod *v1.Pod) ([]fwk.SignFragment, 
 		}
 		all = append(all, fragments...)
 	}
+	if p.args.Scores == Replace {
+		fragments, status := p.signScores(ctx, pod)
+		if !status.IsSuccess() {
+			return nil, status
+		}
+		all = append(all, fragments...)
+	}
 	return all, nil
 }

@@ -163,19 +163,25 @@ func TestArgsAreCheckedAllAtOnce(t *testing.T) {
 	if args, err = decode("consistencyTimeout: 0s"); err != nil || *args.ConsistencyTimeout != (metav1.Duration{}) {
 		t.Errorf("%v, %v", args, err)
 	}
-	_, err = decode(`{address: /run/n.sock, mode: Half, onUnavailable: Wait, callTimeout: 10s, consistencyTimeout: 11s, skip: [A, A],
+	_, err = decode(`{address: /run/n.sock, mode: Half, scores: Some, onUnavailable: Wait, callTimeout: 10s, consistencyTimeout: 11s, skip: [A, A],
 		preemption: {minCandidateNodesPercentage: 101, minCandidateNodesAbsolute: -1}}`)
-	for _, field := range []string{"address", "mode", "onUnavailable", "callTimeout", "consistencyTimeout", "skip[1]",
+	for _, field := range []string{"address", "mode", "scores", "onUnavailable", "callTimeout", "consistencyTimeout", "skip[1]",
 		"preemption.minCandidateNodesPercentage", "preemption.minCandidateNodesAbsolute"} {
 		if err == nil || !strings.Contains(err.Error(), "args of Nodesift: "+field+": ") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+	if _, err := decode("scores: Replace"); err == nil || !strings.Contains(err.Error(), "args of Nodesift: scores: Replace needs mode Full") {
+		t.Errorf("%v", err)
+	}
+	if args, err = decode("mode: Full"); err != nil || args.Scores != Off {
+		t.Errorf("%v, %v", args, err)
+	}
 	if _, err := decode("adress: x"); err == nil || !strings.Contains(err.Error(), `unknown field "adress"`) {
 		t.Errorf("%v", err)
 	}
 	for text, wanted := range map[string]string{
-		"{name: ImageLocality, args: {}}":                      `"ImageLocality" is no filter`,
+		"{name: DynamicResources, args: {}}":                   `"DynamicResources" is no plugin`,
 		"{name: NodeResourcesFit, args: {ignored: [x]}}":       "unknown field",
 		"{name: PodTopologySpread, args: {defaultingType: 7}}": "PodTopologySpread",
 	} {

@@ -58,7 +58,7 @@ func newWorld(t testing.TB, file string, edit func(*Args), objects ...runtime.Ob
 		func(string) events.EventRecorderLogger { return w.recorder },
 		scheduler.WithProfiles(profileFrom(t, "", stock, nil), profileFrom(t, file, ours, edit)),
 		scheduler.WithPercentageOfNodesToScore(&all),
-		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{Name: New}))
+		scheduler.WithFrameworkOutOfTreeRegistry(frameworkruntime.Registry{Name: New, HundredsName: NewHundreds}))
 	if err != nil {
 		t.Fatal(err)
 	}

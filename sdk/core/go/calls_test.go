@@ -73,6 +73,45 @@ func TestSetsEqualTheAnswersByNameOfEveryPendingPod(t *testing.T) {
 	fmt.Printf("%d pods, %d verdicts compared\n", len(byName.GetPods()), verdicts)
 }
 
+func TestTotalsEqualTheAnswersByNameOfEveryPendingPod(t *testing.T) {
+	needBinary(t)
+	client := dial(t, target)
+	byName, err := client.Stub().Filter(t.Context(), &nodesiftv1.FilterRequest{Pending: true, Scores: &nodesiftv1.ScoreRequest{Top: 1000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, wanted := range byName.GetPods() {
+		namespace, name, _ := strings.Cut(wanted.GetPod(), "/")
+		set, err := client.Feasible(t.Context(), nodesift.PodName(namespace, name), nodesift.Scored(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var best []nodesift.ScoredNode
+		for _, node := range wanted.GetScores().GetBest() {
+			best = append(best, nodesift.ScoredNode{Node: node.GetNode(), Total: node.GetTotal()})
+			if total, ok := set.Total(node.GetNode()); !ok || total != node.GetTotal() {
+				t.Errorf("%s on %s: %d, %t, not %d", wanted.GetPod(), node.GetNode(), total, ok, node.GetTotal())
+			}
+			compared++
+		}
+		if scores := set.Scores(); !slices.Equal(scores.Best, best) || len(scores.Scorers) != len(wanted.GetScores().GetScorers()) || len(best) != set.Len() {
+			t.Errorf("%s: %v, not %v", wanted.GetPod(), scores, wanted.GetScores())
+		}
+		some, err := client.Feasible(t.Context(), nodesift.PodName(namespace, name), nodesift.Scored(1), nodesift.OnNodes(wanted.GetFeasible()...))
+		if err != nil || len(some.Scores().Best) > 1 || len(best) > 0 && some.Scores().Best[0] != best[0] {
+			t.Errorf("%s: the best one is %v, not of %v, %v", wanted.GetPod(), some.Scores(), best, err)
+		}
+	}
+	if _, err := client.Feasible(t.Context(), nodesift.PodName("default", "none"), nodesift.Scored(1001)); !errors.Is(err, nodesift.ErrInvalid) {
+		t.Errorf("1,001 nodes: %v", err)
+	}
+	if compared == 0 {
+		t.Error("no pod has a total")
+	}
+	fmt.Printf("%d pods, %d totals compared\n", len(byName.GetPods()), compared)
+}
+
 // smallCluster has two nodes of two CPUs: `full` with three pods, `empty` with none, and the pending pod default/web, which
 // needs one and a half.
 func smallCluster(t testing.TB, arguments ...string) *sidecar {

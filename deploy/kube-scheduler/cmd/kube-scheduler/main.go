@@ -14,5 +14,8 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Run(app.NewSchedulerCommand(app.WithPlugin(plugin.Name, plugin.New))))
+	os.Exit(cli.Run(app.NewSchedulerCommand(
+		app.WithPlugin(plugin.Name, plugin.New),
+		app.WithPlugin(plugin.HundredsName, plugin.NewHundreds),
+	)))
 }
