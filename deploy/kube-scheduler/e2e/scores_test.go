@@ -30,15 +30,16 @@ const defaultScored = 300
 // scoredNodes is the number of nodes: fewer than the sidecar gives scores of.
 const scoredNodes = 300
 
-// totals is a framework that keeps the total of every node.
+// totals is a framework that keeps the nodes that it scores and the total of each.
 type totals struct {
 	framework.Framework
-	of map[string]int64
+	nodes []fwk.NodeInfo
+	of    map[string]int64
 }
 
 func (f *totals) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
 	scored, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
-	f.of = make(map[string]int64, len(scored))
+	f.nodes, f.of = nodes, make(map[string]int64, len(scored))
 	for _, node := range scored {
 		f.of[node.Name] = node.TotalScore
 	}
@@ -49,17 +50,82 @@ func (f *totals) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod 
 // the sidecar's. All nodes are looked at, by one thread, so that their order is the same too, which decides among equal totals. Each pod
 // is then placed where both have put it, and counts for the next one.
 func TestScores(t *testing.T) {
+	w, pods := startScored(t, allNodes, scoredPods(t))
+	all := comparison{before: scorings(t)}
+	for range pods {
+		next, err := w.scheduler.NextPod(logr.Discard())
+		check(t, err)
+		w.update(t)
+		of, wantNode, wantErr, _ := w.scoredBy(t, stock, next)
+		got, gotNode, gotErr, finish := w.scoredBy(t, nodesift, next)
+		if wantErr != nil && gotErr != nil {
+			// What fits nowhere is for other tests.
+			w.scheduler.SchedulingQueue.Done(next.Pod.UID)
+			continue
+		}
+		if wantErr != nil || gotErr != nil {
+			t.Fatalf("%s: stock %v, nodesift %v", next.Pod.Name, wantErr, gotErr)
+		}
+		all.add(t, next.Pod.Name, of.of, got.of)
+		if gotNode != wantNode {
+			t.Errorf("%s: stock takes %s, nodesift %s", next.Pod.Name, wantNode, gotNode)
+		}
+		finish()
+	}
+	all.judge(t, pods, "answer")
+}
+
+// TestScoresOfASample has the one whose scores are the sidecar's look at the part of the nodes that kube-scheduler looks at unless told
+// otherwise, and the stock one score the same nodes.
+func TestScoresOfASample(t *testing.T) {
+	w, pods := startScored(t, 0, defaultScored/3)
+	all := comparison{before: scorings(t)}
+	for range pods {
+		next, err := w.scheduler.NextPod(logr.Discard())
+		check(t, err)
+		w.update(t)
+		got, _, err, finish := w.scoredBy(t, nodesift, next)
+		if err != nil {
+			w.scheduler.SchedulingQueue.Done(next.Pod.UID)
+			continue
+		}
+		of, state := w.scheduler.Profiles[stock], framework.NewCycleState()
+		if _, status, _ := of.RunPreFilterPlugins(w.ctx, state, next.Pod); !status.IsSuccess() {
+			t.Fatalf("%s: %v", next.Pod.Name, status)
+		}
+		if status := of.RunPreScorePlugins(w.ctx, state, next.Pod, got.nodes); !status.IsSuccess() {
+			t.Fatalf("%s: %v", next.Pod.Name, status)
+		}
+		want := &totals{Framework: of}
+		if _, status := want.RunScorePlugins(w.ctx, state, next.Pod, got.nodes); !status.IsSuccess() {
+			t.Fatalf("%s: %v", next.Pod.Name, status)
+		}
+		all.add(t, next.Pod.Name, want.of, got.of)
+		finish()
+	}
+	all.judge(t, pods, "own_call")
+}
+
+// scoredPods is the number of pods that are placed.
+func scoredPods(t testing.TB) int {
+	text := os.Getenv("NODESIFT_SCORED")
+	if text == "" {
+		return defaultScored
+	}
+	pods, err := strconv.Atoi(text)
+	check(t, err)
+	return pods
+}
+
+// startScored starts both profiles over a random cluster with so many pods to place.
+func startScored(t testing.TB, percentage int32, pods int) (*world, int) {
+	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("NODESIFT_SEED"), 10, 64)
 	if err != nil {
 		seed = uint64(time.Now().UnixNano())
 	}
 	fmt.Printf("%s: NODESIFT_SEED=%d\n", t.Name(), seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	pods := defaultScored
-	if text := os.Getenv("NODESIFT_SCORED"); text != "" {
-		pods, err = strconv.Atoi(text)
-		check(t, err)
-	}
 	api := startAPIServer(t)
 	for i := range scoredNodes {
 		api.put(t, scoredNode(random, i))
@@ -70,56 +136,70 @@ func TestScores(t *testing.T) {
 		api.put(t, &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: labels["app"]}, Spec: corev1.ServiceSpec{Selector: labels}})
 	}
-	w := startWorld(t, api, worldOptions{percentage: allNodes, threads: 1, config: scoresConfig, policy: scoresPolicy})
+	w := startWorld(t, api, worldOptions{percentage: percentage, threads: 1, config: scoresConfig, policy: scoresPolicy})
 	for i := range pods {
 		api.put(t, scoredPod(random, i))
 	}
 	w.settle(t)
-	const scorings = "scheduler_nodesift_scorings_total"
-	before := counter(t, scorings, "answer")
-	placed, compared, unequal, distinct := 0, 0, 0, 0
-	for range pods {
-		next, err := w.scheduler.NextPod(logr.Discard())
-		check(t, err)
-		w.update(t)
-		want, wantNode, wantErr, _ := w.scoredBy(t, stock, next)
-		got, gotNode, gotErr, finish := w.scoredBy(t, nodesift, next)
-		if wantErr != nil && gotErr != nil {
-			// What fits nowhere is for other tests.
-			w.scheduler.SchedulingQueue.Done(next.Pod.UID)
-			continue
-		}
-		if wantErr != nil || gotErr != nil {
-			t.Fatalf("%s: stock %v, nodesift %v", next.Pod.Name, wantErr, gotErr)
-		}
-		placed++
-		compared += len(want)
-		seen := map[int64]bool{}
-		for node, total := range want {
-			seen[total] = true
-			if of, ok := got[node]; !ok || of != total {
-				if unequal++; unequal <= 20 {
-					t.Errorf("%s on %s: the stock total is %d, nodesift's %d, %t", next.Pod.Name, node, total, of, ok)
-				}
+	return w, pods
+}
+
+// comparison counts totals that were compared.
+type comparison struct {
+	placed, scored, compared, unequal, distinct int
+	// The cycles before it, by where scores were from.
+	before map[string]int
+}
+
+// scorings are the cycles so far in which the plugin had scores, by where these were from.
+func scorings(t testing.TB) map[string]int {
+	of := map[string]int{}
+	for _, result := range []string{"answer", "own_call", "in_tree", "none", "failed"} {
+		of[result] = counter(t, "scheduler_nodesift_scorings_total", result)
+	}
+	return of
+}
+
+// add compares the totals of a pod's nodes. Where one node fits, it has none.
+func (c *comparison) add(t testing.TB, pod string, want, got map[string]int64) {
+	t.Helper()
+	c.placed++
+	if len(want) > 0 {
+		c.scored++
+	}
+	c.compared += len(want)
+	seen := map[int64]bool{}
+	for node, total := range want {
+		seen[total] = true
+		if of, ok := got[node]; !ok || of != total {
+			if c.unequal++; c.unequal <= 20 {
+				t.Errorf("%s on %s: the stock total is %d, nodesift's %d, %t", pod, node, total, of, ok)
 			}
 		}
-		distinct += len(seen)
-		if len(got) != len(want) || gotNode != wantNode {
-			t.Errorf("%s: stock takes %s of %d nodes, nodesift %s of %d", next.Pod.Name, wantNode, len(want), gotNode, len(got))
-		}
-		finish()
 	}
-	answered := counter(t, scorings, "answer") - before
+	c.distinct += len(seen)
+	if len(got) != len(want) {
+		t.Errorf("%s: stock scores %d nodes, nodesift %d", pod, len(want), len(got))
+	}
+}
+
+// judge prints what was compared, and fails the test where that is too little, or scores are from elsewhere than expected.
+func (c *comparison) judge(t testing.TB, pods int, from string) {
+	t.Helper()
+	of := scorings(t)
+	for result, before := range c.before {
+		of[result] -= before
+	}
 	fmt.Printf("%s: %d of %d pods placed on %d nodes; %d totals compared with the stock scheduler's of %s, of which %d differ; %.0f different ones a pod\n",
-		t.Name(), placed, pods, scoredNodes, compared, schedulerVersion(), unequal, float64(distinct)/float64(max(placed, 1)))
-	fmt.Printf("%s: scores came with the answer in %d cycles, and in tree in %d\n", t.Name(), answered, counter(t, scorings, "in_tree"))
-	if placed < pods/2 || answered < placed/2 || counter(t, scorings, "in_tree") > 0 {
+		t.Name(), c.placed, pods, scoredNodes, c.compared, schedulerVersion(), c.unequal, float64(c.distinct)/float64(max(c.scored, 1)))
+	fmt.Printf("%s: where scores were from, in cycles: %v\n", t.Name(), of)
+	if c.scored < pods/2 || of[from] < c.scored*9/10 || of["in_tree"]+of["none"]+of["failed"] > 0 {
 		t.Errorf("the test has compared too little")
 	}
 }
 
 // scoredBy schedules a pod by a profile, as the scheduler does. What it returns last has the pod count on the node, and binds it.
-func (w *world) scoredBy(t testing.TB, profile string, next *framework.QueuedPodInfo) (map[string]int64, string, error, func()) {
+func (w *world) scoredBy(t testing.TB, profile string, next *framework.QueuedPodInfo) (*totals, string, error, func()) {
 	t.Helper()
 	of := &totals{Framework: w.scheduler.Profiles[profile]}
 	state := framework.NewCycleState()
@@ -128,7 +208,7 @@ func (w *world) scoredBy(t testing.TB, profile string, next *framework.QueuedPod
 	if err != nil && !errors.As(err, &fits) {
 		t.Fatalf("%s: %s: %v", profile, next.Pod.Name, err)
 	}
-	return of.of, result.SuggestedHost, err, func() {
+	return of, result.SuggestedHost, err, func() {
 		assumed := next.Pod.DeepCopy()
 		assumed.Spec.NodeName = result.SuggestedHost
 		check(t, w.scheduler.Cache.AssumePod(logr.Discard(), assumed))
