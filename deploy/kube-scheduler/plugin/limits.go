@@ -12,8 +12,9 @@ const (
 	maxCallTimeout = 5 * time.Second
 	// Both processes watch the same API server, so one is behind the other by a few milliseconds at most.
 	defaultConsistencyTimeout = 5 * time.Millisecond
-	// Nodes that have scores: the most that the sidecar gives of a pod. Where more fit, kube-scheduler's own plugins score them.
-	maxScored = 1000
+	// Nodes that a sidecar gives scores of, of one pod, where it has not said how many. Where more are left, kube-scheduler's own plugins
+	// score them.
+	leastScored = 1000
 	// A dry run of preemption is many evaluations in one call. kube-scheduler's own takes hundreds of milliseconds then.
 	preemptionTimeout = 2 * time.Second
 	// Time to learn the policy, which no cycle waits for.

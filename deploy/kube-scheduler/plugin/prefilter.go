@@ -155,7 +155,7 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 	defer cancel()
 	options := []nodesift.FeasibleOption{nodesift.AllowFaults()}
 	if c.scores = p.args.Scores == Replace && !p.scoring.apart.Load(); c.scores {
-		options = append(options, nodesift.Scored(maxScored))
+		options = append(options, nodesift.Scored(p.sidecar.maxScored()))
 	}
 	c.nominated = p.nominations.unshown()
 	for _, option := range c.situation() {

@@ -101,7 +101,7 @@ func (s *cycleState) score(ctx context.Context, nodes []fwk.NodeInfo) (*scored, 
 	}
 	set, result := s.set, scoresOfAnswer
 	// The next cycle asks for scores at once where this one could have used them.
-	scoring.apart.Store(len(nodes) > maxScored || !isAbout(set, nodes))
+	scoring.apart.Store(len(nodes) > int(s.plugin.sidecar.maxScored()) || !isAbout(set, nodes))
 	if !s.scores || scoring.apart.Load() {
 		var err error
 		if set, err = s.askScores(ctx, nodes); err != nil {
@@ -133,10 +133,11 @@ func isAbout(set nodesift.Set, nodes []fwk.NodeInfo) bool {
 
 // askScores asks about the nodes that are left.
 func (s *cycleState) askScores(ctx context.Context, nodes []fwk.NodeInfo) (nodesift.Set, error) {
-	if len(nodes) > maxScored {
-		return nodesift.Set{}, fmt.Errorf("nodesift gives the scores of %d nodes at most, and %d are left", maxScored, len(nodes))
-	}
 	p := s.plugin
+	most := p.sidecar.maxScored()
+	if len(nodes) > int(most) {
+		return nodesift.Set{}, fmt.Errorf("nodesift gives the scores of %d nodes at most, and %d are left", most, len(nodes))
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.args.CallTimeout.Duration)
 	defer cancel()
 	names := make([]string, 0, len(nodes))
@@ -144,7 +145,7 @@ func (s *cycleState) askScores(ctx context.Context, nodes []fwk.NodeInfo) (nodes
 		names = append(names, node.Node().Name)
 	}
 	options := []nodesift.FeasibleOption{
-		nodesift.OnNodes(names...), nodesift.Scored(maxScored), nodesift.WithoutReasons(), nodesift.AllowFaults(),
+		nodesift.OnNodes(names...), nodesift.Scored(most), nodesift.WithoutReasons(), nodesift.AllowFaults(),
 		nodesift.AtLeastGeneration(s.set.Version().Generation), nodesift.Patience(0),
 	}
 	for _, option := range s.situation() {

@@ -86,7 +86,7 @@ func TestTotalsComeWithTheAnswer(t *testing.T) {
 	w := newWorld(t, scores, patient(fake.address()), node("a"), node("b"), node("c"), node("d"), node("e"), node("full"))
 	got, status := w.score(ours, pod("web").Obj())
 	wanted(t, got, status, totals)
-	if asked := fake.asked(); len(asked) != 1 || asked[0].GetScores().GetTop() != maxScored {
+	if asked := fake.asked(); len(asked) != 1 || asked[0].GetScores().GetTop() != leastScored {
 		t.Errorf("%v", asked)
 	}
 }
@@ -181,6 +181,24 @@ func TestKubeSchedulersPluginsScoreWhereTheSidecarHasNoScores(t *testing.T) {
 				wanted(t, got, status, want)
 			}
 		})
+	}
+}
+
+func TestTheSidecarSaysHowManyNodesItScores(t *testing.T) {
+	totals := map[string]int64{"a": 3, "b": 2, "c": 1}
+	for limit, inTree := range map[int64]bool{2: true, 3: false, 5000: false} {
+		fake := startFake(t, "a", "b", "c")
+		fake.set(gives(totals))
+		fake.capabilities = &nodesiftv1.CapabilitiesResponse{Version: "1", Limits: []*nodesiftv1.NamedAmount{{Name: "scoredNodes", Amount: limit}}}
+		w := newWorld(t, scores, patient(fake.address()), node("a"), node("b"), node("c"))
+		until(t, "the limit is known", func() bool { return w.plugin().sidecar.maxScored() == uint32(limit) })
+		got, status := w.score(ours, pod("web").Obj())
+		if !status.IsSuccess() || maps.Equal(got, totals) == inTree {
+			t.Errorf("%d: %v, %v", limit, got, status)
+		}
+		if asked := fake.asked(); len(asked) != 1 || asked[0].GetScores().GetTop() != uint32(limit) {
+			t.Errorf("%d: %v", limit, asked)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,14 @@ func (s *scoring) note(ctx context.Context, scorers []nodesift.ScorerOutcome, pr
 			logger.Error(nil, "a scorer counts twice: the policy of nodesift names it, and the profile has enabled the plugin at score", "scorer", scorer.Name)
 		}
 	}
+}
+
+// maxScored is the number of nodes that the sidecar gives scores of, of one pod.
+func (s *sidecar) maxScored() uint32 {
+	if known := s.client.Supported(); known != nil && known.Limits["scoredNodes"] > 0 {
+		return uint32(min(known.Limits["scoredNodes"], math.MaxInt32))
+	}
+	return leastScored
 }
 
 // weighted is an error where the two parts of a total do not add up to it.
