@@ -6,8 +6,8 @@ import (
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
 
-// Scored requests scores of the nodes that fit, by the scorers of the policy: of so many nodes, the best first, 1,000 at most. The
-// sidecar refuses more with [ErrInvalid]. [Set.Scores] and [Set.Total] have them.
+// Scored requests scores of the nodes that fit, by the scorers of the policy: of so many nodes, the best first. [Set.Scores] and
+// [Set.Total] have them. The most is `scoredNodes` of [Capabilities.Limits]; the sidecar refuses more with [ErrOverloaded].
 func Scored(top uint32) FeasibleOption {
 	return feasibleFunc(func(to *feasible) { to.request.Scores = &nodesiftv1.ScoreRequest{Top: top} })
 }
