@@ -2,7 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Client } from "./client";
+import { Client, isAbort } from "./client";
 import type { Clock, Polled } from "./poller";
 import { UNKNOWN } from "./poller";
 import { Session } from "./session";
@@ -55,6 +55,39 @@ export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS):
     return { ...polled, ...last.current, isOther: true };
   }
   return { ...polled, isOther: false };
+}
+
+export interface Asked<T> {
+  answer: T | undefined;
+  /** Why there is no newer answer. */
+  error: Error | undefined;
+}
+
+/**
+ * What `ask` gives, which is called once for each key, and again whenever `state` changes; the answer before stays meanwhile. With a null
+ * key nothing is asked.
+ */
+export function useAsked<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, state = ""): Asked<T> {
+  const [known, setKnown] = useState<Asked<T> & { key: string | null }>({ key: null, answer: undefined, error: undefined });
+  useEffect(() => {
+    if (key === null) return;
+    const call = new AbortController();
+    ask(call.signal).then(
+      (answer) => setKnown({ key, answer, error: undefined }),
+      (thrown: unknown) => {
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        if (!isAbort(thrown)) setKnown((last) => ({ key, answer: last.key === key ? last.answer : undefined, error }));
+      },
+    );
+    return () => call.abort();
+  }, [key, state]);
+  return known.key === key ? known : { answer: undefined, error: undefined };
+}
+
+/** The answer to a question in JSON that is posted; with null, nothing is. Asked again whenever `state` changes. */
+export function usePosted<T>(path: string, question: object | null, state = ""): Asked<T> {
+  const body = question && JSON.stringify(question);
+  return useAsked(body && `${path} ${body}`, (signal) => session.client.post<T>(path, body ?? "", "application/json", signal), state);
 }
 
 const tickers = new Set<() => void>();

@@ -93,6 +93,27 @@ export interface PendingPod {
   rejects?: { predicate: string; nodes: number }[];
 }
 
+/** `POST /v1/filter`, asked for scores alone. */
+export interface FilterAnswer {
+  pods: { pod: string; scores?: PodScores }[];
+}
+
+export interface PodScores {
+  best: ScoredNode[];
+  /** Nodes with the total of the last one of `best` that are not among these. */
+  ties: number;
+  scorers: { scorer: string; weight: number; outcome: string }[];
+  error: string;
+  faults: { predicate: string; fault: string; detail: string; effect: string }[];
+}
+
+export interface ScoredNode {
+  node: string;
+  total: string;
+  /** One entry per scorer, empty for those that add nothing. */
+  each: { raw?: string; normalized?: string; weighted: string }[];
+}
+
 /** `GET /v1/nodes` */
 export interface NodeColumns {
   version: Version;
@@ -210,35 +231,29 @@ export interface Policy {
   statusTrouble: string | null;
 }
 
-export interface PolicyPredicate {
+/** What predicates and scorers have in common. */
+export interface PolicyComponent {
   name: string;
   digest: string;
-  phases: string[];
   onError: string;
-  mode: string;
   instance: string;
   calls: number;
   rows: number;
   faults: Record<string, number>;
   latency: { p50Us: number; p99Us: number } | null;
-  verdicts: { kept: number; patched: number; evaluated: number };
   breaker: Breaker;
   log: { written: number; dropped: number } | null;
+}
+
+export interface PolicyPredicate extends PolicyComponent {
+  phases: string[];
+  mode: string;
+  verdicts: { kept: number; patched: number; evaluated: number };
   unnamedReads: { field: string; name: string; calls: number }[];
 }
 
-export interface PolicyScorer {
-  name: string;
+export interface PolicyScorer extends PolicyComponent {
   weight: number;
-  digest: string;
-  onError: string;
-  instance: string;
-  calls: number;
-  rows: number;
-  faults: Record<string, number>;
-  latency: { p50Us: number; p99Us: number } | null;
-  breaker: Breaker;
-  log: { written: number; dropped: number } | null;
 }
 
 export interface Breaker {

@@ -51,6 +51,8 @@ class Making {
   readonly #nodes = new Map<string, JsonObject>();
   readonly #removed: { namespace: string; name: string }[] = [];
   #copies = 0;
+  /** Nodes that edits of taints have fetched. */
+  #fetched = 0;
 
   constructor(subject: Subject, objects: Objects) {
     this.#subject = subject;
@@ -117,8 +119,9 @@ class Making {
 
   async #untaint(edit: Edit & { kind: "untaint" }): Promise<void> {
     const names = (await this.#objects.taintedBy(edit.key)).filter((name) => !this.#nodes.has(name));
-    if (names.length > NODES) {
-      const why = `${names.length} nodes have such a taint, and one question may change ${NODES}`;
+    this.#fetched += names.length;
+    if (this.#fetched > NODES) {
+      const why = `${names.length} nodes have such a taint, and all edits of a page may fetch ${NODES}`;
       throw new NotMade(`${why}: use tolerate=${edit.key}`);
     }
     const queue = [...names];

@@ -3,8 +3,8 @@
 /** Nodes that edits add at most, one or all together: the number that an overlay holds. */
 export const COPIES = 1_000;
 
-/** Nodes that one edit may change: the number that an overlay holds. */
-export const NODES = 1_000;
+/** Nodes that edits of taints fetch for one what-if, each by a call of its own: whoever opens a link has not asked for a thousand calls. */
+export const NODES = 100;
 
 /** Edits of one what-if: more rows than these are no longer compared at a glance. */
 export const EDITS = 32;

@@ -6,6 +6,9 @@
 /** Controls but for the line feed and the tab, formats (direction, joiners, byte order mark, tags), separators of lines, lone surrogates. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Cs}/gu;
 
+/** Texts of seen letters alone, as nearly all names are. */
+const PLAIN = /^[ -~]*$/;
+
 export interface Piece {
   text: string;
   isMark: boolean;
@@ -13,6 +16,7 @@ export interface Piece {
 
 /** The text in pieces: as it is, and marks such as `U+202E`. */
 export function pieces(text: string): Piece[] {
+  if (PLAIN.test(text)) return [{ text, isMark: false }];
   const found: Piece[] = [];
   let end = 0;
   for (const unseen of text.matchAll(UNSEEN)) {

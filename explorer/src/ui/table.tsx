@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 export interface TableColumn<T> {
-  title: string;
+  title: ComponentChildren;
   cell: (row: T) => ComponentChildren;
   /** Numbers stand to the right. */
   isNumber?: boolean;

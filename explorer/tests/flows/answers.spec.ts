@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { NodeColumns } from "../../src/api/types";
+import type { FilterAnswer, NodeColumns } from "../../src/api/types";
 import { ask, expect, openSite, test } from "../support/fixtures";
 // @ts-expect-error: plain JavaScript, as it writes cluster files by itself
 import { cluster } from "../support/cluster.mjs";
@@ -34,7 +34,7 @@ const OF_ONE_POD = ["Why", "PodHistory"];
 
 const POLICY =
   "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: answers}\nspec:\n  schedulerNames: [default-scheduler]\n" +
-  "  predicates:\n  - name: NodeResourcesFit\n  - name: TaintToleration\n    mode: Shadow\n";
+  "  predicates:\n  - name: NodeResourcesFit\n  - name: TaintToleration\n    mode: Shadow\n  scores:\n  - {name: NodeResourcesFit, weight: 1}\n";
 
 /** What the compiler says of answers as literals of their types; empty where they have them. */
 async function compile(literals: [string, unknown][]): Promise<string> {
@@ -60,10 +60,12 @@ test("answers of a sidecar have their types, field by field", async () => {
       fetch(`${site.sidecar.url}/${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
     // So that a history, an assumed pod and a difference are among the answers.
     const pod = { name: { namespace: "shop", name: "small-0" } };
-    expect((await post("v1/filter", { pods: [pod] })).status).toBe(200);
+    const scored = await post("v1/filter", { pods: [pod], scores: { top: 2, each: true } });
+    expect(scored.status).toBe(200);
+    const { pods } = (await scored.json()) as FilterAnswer;
     expect((await post("v1/assume", { pod, node: "worker-01" })).status).toBe(200);
     await expect.poll(async () => (await ask<{ shadows: { pods: number }[] }>(site, "v1/policy/shadow")).shadows[0]?.pods).toBe(1);
-    const literals: [string, unknown][] = [];
+    const literals: [string, unknown][] = [["PodScores", pods[0]?.scores]];
     for (const [type, path] of ANSWERS) literals.push([type, await ask(site, path)]);
     expect(await compile(literals)).toBe("");
     // The check itself: a field more, a field less and another kind are each found.

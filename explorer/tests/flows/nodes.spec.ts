@@ -55,9 +55,24 @@ test("by keyboard alone: to a node, its pods, and what they take", async ({ page
 test("with a pod, the page of a node says which predicates reject it there", async ({ page, site }) => {
   await page.goto(`${site.url}#/nodes/worker-16?pod=jobs/tight-0`);
   const fit = page.getByRole("region", { name: "Pod jobs/tight-0 on this node" });
-  await expect(fit).toContainText("TaintToleration rejects it: node(s) had untolerated taint(s)");
+  await expect(fit).toContainText("TaintToleration: gpu=true:NoSchedule");
   await page.goto(`${site.url}#/nodes/worker-01?pod=shop/small-0`);
-  await expect(fit.or(page.getByText("It fits."))).toBeVisible();
+  await expect(page.getByText("The pod fits this node.")).toBeVisible();
+});
+
+test("the page of a node says which pending pods it is nearest for, and which would fit with an edit", async ({ page, site }) => {
+  await page.goto(`${site.url}#/nodes/worker-15`);
+  await page.getByRole("button", { name: "Who would fit here?" }).click();
+  const table = page.getByRole("table", { name: "Pending pods by what keeps them off this node" });
+  const tight = table.getByRole("row", { name: /jobs\/tight-0 and 4 like it/ });
+  await expect(tight).toContainText("nearest");
+  await expect(tight).toContainText("NodeUnschedulable");
+  await page.getByLabel("What if").selectOption({ label: "it were not cordoned" });
+  await expect(tight).toContainText("none: it fits");
+  await picture(page, "node-pending");
+  await tight.getByRole("link", { name: "with this edit" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("What if: jobs/tight-0");
+  await expect(page.getByText("(+1)")).toBeVisible();
 });
 
 test("10,000 taints are shown on request, and some of them before", async ({ browser, watch }) => {

@@ -4,6 +4,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
+import type { FilterAnswer } from "../../src/api/types";
 import type { Why } from "../../src/api/why";
 import { ask, expect, NODES, picture, test } from "../support/pods";
 import { program } from "../support/sidecar";
@@ -131,13 +132,33 @@ test("nodes are grouped by any label, and a selected step dims the others", asyn
 
 test("edits that would help are evaluated on demand, and lead to the what-if", async ({ page, site }) => {
   await page.goto(`${site.url}${TIGHT}`);
-  await isDrawn(page, NODES);
+  await expect(page.getByRole("button", { name: "Evaluate single edits" })).toBeVisible();
   await page.keyboard.press("h");
   const table = page.getByRole("region", { name: "Edits that would help" });
   await expect(table).toContainText("drop=nodeSelector");
   await table.getByRole("link").first().click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("What if");
   await expect(page.locator(".headline")).toContainText("+");
+});
+
+test("the nodes that fit stand with their scores, the best first, and ties are told", async ({ page, site }) => {
+  await page.goto(`${site.url}#/pods/shop/small-0`);
+  const question = { pods: [{ name: { namespace: "shop", name: "small-0" } }], scores: { top: 10, each: true } };
+  const answer = await page.request.post(`${site.url}v1/filter`, { data: question });
+  const { best, ties, scorers } = ((await answer.json()) as FilterAnswer).pods[0]!.scores!;
+  const table = page.getByRole("table", { name: "Best nodes with their scores" });
+  await expect(table.getByRole("rowheader")).toHaveText(best.map(({ node }) => node));
+  const scored = scorers.map(({ outcome }) => outcome === "Scored");
+  await expect(table.getByRole("columnheader")).toHaveCount(3 + scored.filter(Boolean).length);
+  const second = table.getByRole("row").nth(2);
+  const each = best[1]!.each.filter((_, at) => scored[at]);
+  await expect(second.getByRole("cell")).toHaveText(["2, tie", best[1]!.total, ...each.map(({ normalized }) => normalized ?? "–")]);
+  await expect(second.getByTitle(`raw ${each[0]!.raw}, ${each[0]!.weighted} of the total`)).toBeVisible();
+  await expect(page.getByText(`${ties} more nodes have the total of the last one.`)).toBeVisible();
+  await expect(page.getByText("With nothing to say about this pod:")).toContainText("NodeAffinity");
+  await picture(page, "pod-scores");
+  await table.getByRole("link", { name: "worker-01" }).click();
+  await expect(page.getByRole("region", { name: "Node worker-01" })).toContainText("The pod fits this node.");
 });
 
 test("the answer is copied as link, command, Markdown, curl, JSON and picture", async ({ page, site, context }) => {

@@ -8,11 +8,14 @@ import { ask, expect, openSite, picture, test } from "../support/fixtures";
 import { cluster } from "../support/cluster.mjs";
 import { startSidecar } from "../support/sidecar";
 
-test("predicates stand in the order of the policy, with their counts", async ({ page, site }) => {
-  const { predicates } = await ask<Policy>(site, "v1/policy");
+test("predicates and scorers stand in the order of the policy, with their counts", async ({ page, site }) => {
+  const { predicates, scorers } = await ask<Policy>(site, "v1/policy");
   await page.goto(`${site.url}#/policy`);
   const table = page.getByRole("table", { name: "Predicates in policy order" });
   await expect(table.getByRole("rowheader")).toHaveText(predicates.map((predicate) => predicate.name));
+  const scores = page.getByRole("table", { name: "Scorers in policy order" });
+  await expect(scores.getByRole("rowheader")).toHaveText(scorers.map((scorer) => scorer.name));
+  await expect(scores.getByRole("row", { name: /^TaintToleration/ }).getByRole("cell").first()).toHaveText("3");
   await picture(page, "policy");
   await table.getByRole("link", { name: "NodeAffinity" }).click();
   await expect(page).toHaveURL(/#\/pending\?predicate=NodeAffinity$/);

@@ -61,6 +61,10 @@ test("a node is copied three times from its panel", async ({ page, site }) => {
   await expect(result(page)).toContainText(`${NODES} → ${NODES + 3} nodes`);
   await expect(page.getByText("3 added nodes, of which 3 fit")).toBeVisible();
   await expect(page.locator(".heatmap-heading").filter({ hasText: "(added)" })).toBeVisible();
+  // Scores are those with the edits, and a node that is not there has no page.
+  const best = page.getByRole("table", { name: "Best nodes with their scores" });
+  await expect(best.getByRole("rowheader")).toHaveText(["worker-01-copy-1", "worker-01-copy-2", "worker-01-copy-3"]);
+  await expect(best.getByRole("link")).toHaveCount(0);
 });
 
 test("nodes are uncordoned and untainted, and pods leave", async ({ page, site }) => {

@@ -33,7 +33,7 @@ interface WorkerFixtures {
 
 /**
  * A page before a sidecar: the sidecar's own listener, whose program must have the page that was built last; or, with
- * EXPLORER_FROM_DIST=1, the server of `npm run dev`, which sends the same headers and whose calls are those of the API's listener.
+ * EXPLORER_FROM_DIST=1, the server of `npm run dev`, which sends the same headers and whose calls are those of either listener.
  */
 export async function openSite(sidecar: Sidecar): Promise<{ site: Site; close: () => Promise<void> }> {
   if (sidecar.explorer && (await isBuiltIn(sidecar.explorer))) {
@@ -43,7 +43,7 @@ export async function openSite(sidecar: Sidecar): Promise<{ site: Site; close: (
     await sidecar.stop();
     throw new Error("the program has not the page of dist/: make explorer && make build, or EXPLORER_FROM_DIST=1 for the server of npm run dev");
   }
-  const server: Server = await serve({ port: 0, sidecar: sidecar.url });
+  const server: Server = await serve({ port: 0, sidecar: sidecar.explorer ?? sidecar.url });
   const { port } = server.address() as AddressInfo;
   const close = async () => {
     server.closeAllConnections();

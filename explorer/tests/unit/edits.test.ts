@@ -203,3 +203,21 @@ test("a link with an edit that is none, or with too many, applies none", () => {
   assert.match(tooLong([parse(long)]) ?? "", /a link holds 4096/);
   assert.equal(tooLong([parse("cpu=2")]), undefined);
 });
+
+test("a link has no more nodes fetched than its edits may, whatever taints it names", async () => {
+  let fetched = 0;
+  const tainted = (key: string): string[] => Array.from({ length: 60 }, (_, at) => `${key}-${at}`);
+  const many: Objects = {
+    ...cluster,
+    taintedBy: async (key) => tainted(key),
+    async node(name) {
+      fetched += 1;
+      return { metadata: { name }, spec: { taints: [{ key: name.slice(0, 1), effect: "NoSchedule" }] } };
+    },
+  };
+  const made = await whatIf([parse("untaint=a")], { object: {} }, many);
+  assert.equal(made.overlay?.nodes.length, 60);
+  const refused = await whatIf(["a", "b", "c"].map((key) => parse(`untaint=${key}`)), { object: {} }, many).catch((error: unknown) => error);
+  assert.ok(refused instanceof NotMade && refused.at === 1 && refused.message.includes("tolerate=b"), String(refused));
+  assert.equal(fetched, 60 + 60, "nothing is fetched for the edit that is refused, nor for those after it");
+});

@@ -50,6 +50,11 @@ test("a command that is pasted has no character that a terminal obeys, and JSON 
   assert.deepEqual(JSON.parse(escaped(body)), { name: hostile });
 });
 
+test("in a command nothing that begins with a dash is read as an option", () => {
+  assert.equal(command("shop", "-x", "zone", ["cpu=2"]), "nodesift why -n shop --by zone --try cpu=2 -- -x");
+  assert.equal(command("-n", "web-0", "-b", ["-e"]), "nodesift why web-0 -n=-n --by=-b --try=-e");
+});
+
 test("a ticket's cell is code to its end, whatever a reason has before a bar", () => {
   const step = { predicate: "P", before: 1, rejected: 1, after: 0, unresolvable: 0, reasons: [{ reason: "` ![x](http://evil.example) \\|", nodes: 1 }] };
   const answer = {

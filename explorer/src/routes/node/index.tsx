@@ -13,7 +13,9 @@ import { Shown, visible } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
 import { Moment } from "../../ui/time";
+import { option } from "../pod/texts";
 import { Fit } from "./fit";
+import { PendingPods } from "./pending_pods";
 import { Taints } from "./taints";
 
 /** How often the node is asked for, in milliseconds: its document has all pods on it. */
@@ -35,7 +37,7 @@ export function Node({ route }: { route: Route }) {
           items={[
             { label: "Link", text: () => location.href },
             { label: "Name", text: () => visible(name) },
-            ...(pod ? [{ label: "Command", text: () => `nodesift why ${quoted(pod)} --node ${quoted(name)}` }] : []),
+            ...(pod ? [{ label: "Command", text: () => ["nodesift", "why", ...option("--node", name), ...(pod.startsWith("-") ? ["--"] : []), pod].map(quoted).join(" ") }] : []),
             { label: "Object as JSON", text: () => JSON.stringify(object.value ?? null, null, 2) },
           ]}
         />
@@ -44,14 +46,14 @@ export function Node({ route }: { route: Route }) {
       <Document polled={state} noun="the node">
         {(value) => {
           const node = value.nodes[0];
-          return node ? <Detail state={value} node={node} object={object.value} /> : <p>The sidecar has sent no node.</p>;
+          return node ? <Detail route={route} state={value} node={node} object={object.value} /> : <p>The sidecar has sent no node.</p>;
         }}
       </Document>
     </>
   );
 }
 
-function Detail({ state, node, object }: { state: NodeState; node: NodeDetail; object: NodeObject | undefined }) {
+function Detail({ route, state, node, object }: { route: Route; state: NodeState; node: NodeDetail; object: NodeObject | undefined }) {
   const pods = [...node.ownPods, ...node.foreignPods];
   const taints = object?.spec?.taints ?? [];
   return (
@@ -67,6 +69,7 @@ function Detail({ state, node, object }: { state: NodeState; node: NodeDetail; o
       />
       <h2>Resources</h2>
       <Resources node={node} pods={pods} />
+      <PendingPods route={route} node={node} />
       {node.sums && (
         <>
           <h2>Sums of the accounting component</h2>

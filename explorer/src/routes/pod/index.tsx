@@ -1,5 +1,6 @@
 // The page of one pod: why it is pending, at a glance and then in detail. Start at Pod.
 
+import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { LIST_MS, useMay, usePolled } from "../../api/hooks";
 import type { HelpfulEdit, PodHistory, Why } from "../../api/why";
@@ -27,6 +28,7 @@ import { NodeMap, NodeTable } from "./nodes";
 import { Panel } from "./panel";
 import { useLabel, useNames, usePodAnswer, whyPath } from "./question";
 import { Faults, Past, Rest } from "./rest";
+import { Scores } from "./scores";
 import { command, curl, ticket } from "./texts";
 
 export function Pod({ route }: { route: Route }) {
@@ -43,6 +45,25 @@ export function Pod({ route }: { route: Route }) {
   const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
   const tryAddress = href(["pods", namespace, name, "try"]);
   useShortcut("t", "try changes of the pod", () => go(tryAddress));
+  // Made again only where something in it has changed: the pulse alone draws this component every two seconds.
+  const content = useMemo(
+    () =>
+      answer.value && (
+        <Answer
+          route={route}
+          namespace={namespace}
+          name={name}
+          by={by}
+          answer={answer.value}
+          cells={cells}
+          label={label}
+          at={answer.at}
+          path={path}
+          history={past.value}
+        />
+      ),
+    [route, answer.value, answer.at, cells, label, path, past.value],
+  );
   return (
     <>
       {isGone && !answer.value && (
@@ -53,20 +74,7 @@ export function Pod({ route }: { route: Route }) {
       {isGone && answer.error && <Missing namespace={namespace} name={name} error={answer.error} history={past.value} />}
       {(!isGone || answer.value) && (
         <Document polled={isGone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
-          {(value) => (
-            <Answer
-              route={route}
-              namespace={namespace}
-              name={name}
-              by={by}
-              answer={value}
-              cells={cells}
-              label={label}
-              at={answer.at}
-              path={path}
-              history={past.value}
-            />
-          )}
+          {() => content}
         </Document>
       )}
     </>
@@ -93,6 +101,11 @@ function Answer({ route, namespace, name, by, answer, cells, label, at, path, hi
   const selected = route.parameters.get("step") ?? "";
   const node = route.parameters.get("node") ?? "";
   const [help, setHelp] = useState<HelpfulEdit[]>([]);
+  // What is below the map comes after the frame that has the map.
+  const [isWhole, setWhole] = useState(false);
+  useEffect(() => {
+    if (!label.isWaiting) setWhole(true);
+  }, [label.isWaiting]);
   const drawn = useRef<{ canvas: HTMLCanvasElement; layout: Layout } | undefined>(undefined);
   const onDrawn = useCallback((canvas: HTMLCanvasElement, layout: Layout) => {
     drawn.current = { canvas, layout };
@@ -163,39 +176,48 @@ function Answer({ route, namespace, name, by, answer, cells, label, at, path, hi
           />
         )}
       </div>
-      <h2>Evidence</h2>
-      <EvidenceList evidence={answer.evidence} />
-      <div class="columns">
-        <section>
-          <h2>Nearest nodes</h2>
-          <Nearest answer={answer} marks={marks} hrefOf={hrefOf} />
-        </section>
-        <section>
-          <h2>What would help</h2>
-          <Help namespace={namespace} name={name} fits={answer.feasibleCount > 0} onFound={setHelp} />
-        </section>
-      </div>
-      <Rest answer={answer} />
-      {history && (
-        <>
-          <h2>Past causes</h2>
-          <Past history={history} />
-        </>
-      )}
-      {answer.message && (
-        <>
-          <h2>kube-scheduler's message</h2>
-          <p class="message mono">
-            <Shown text={answer.message} />
-          </p>
-        </>
-      )}
+      {isWhole && below()}
       <p class="muted">
         Generation {version.generation}, policy {version.policyGeneration}
         {asked}
       </p>
     </article>
   );
+
+  function below(): ComponentChildren {
+    return (
+      <>
+        <Scores pod={{ name: { namespace, name } }} fits={answer.feasibleCount} generation={version.generation} hrefOf={hrefOf} />
+        <h2>Evidence</h2>
+        <EvidenceList evidence={answer.evidence} />
+        <div class="columns">
+          <section>
+            <h2>Nearest nodes</h2>
+            <Nearest answer={answer} marks={marks} hrefOf={hrefOf} />
+          </section>
+          <section>
+            <h2>What would help</h2>
+            <Help namespace={namespace} name={name} fits={answer.feasibleCount > 0} onFound={setHelp} />
+          </section>
+        </div>
+        <Rest answer={answer} />
+        {history && (
+          <>
+            <h2>Past causes</h2>
+            <Past history={history} />
+          </>
+        )}
+        {answer.message && (
+          <>
+            <h2>kube-scheduler's message</h2>
+            <p class="message mono">
+              <Shown text={answer.message} />
+            </p>
+          </>
+        )}
+      </>
+    );
+  }
 
   function copies(): CopyItem[] {
     const json = (): string => `${JSON.stringify({ ...answer, help: help.length > 0 ? help : answer.help }, null, 2)}\n`;

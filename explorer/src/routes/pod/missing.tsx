@@ -1,9 +1,9 @@
 // A pod about which there is no answer: unknown, deleted, or bound. What is still known of it is shown instead. Start at Missing.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { withQuery } from "../../api/client";
 import type { ApiError } from "../../api/errors";
-import { session } from "../../api/hooks";
+import { session, useAsked } from "../../api/hooks";
 import type { Pending } from "../../api/types";
 import type { PodHistory } from "../../api/why";
 import { announce } from "../../app/live";
@@ -84,19 +84,9 @@ function Left({ history }: { history: PodHistory }) {
 }
 
 function useNearNames(namespace: string, name: string, isWanted: boolean): string[] {
-  const [near, setNear] = useState<string[]>([]);
-  useEffect(() => {
-    if (!isWanted) return;
-    const call = new AbortController();
-    session.client
-      .get<Pending>(withQuery("v1/pending", { limit: 1_000 }), { signal: call.signal })
-      .then((answer) => {
-        const pods = answer.same ? [] : answer.value.pods.map((pod) => `${pod.namespace}/${pod.name}`);
-        setNear(nearNames(namespace, name, pods));
-      })
-      // Without the list there is nothing to propose, and the reason stands above.
-      .catch(() => setNear([]));
-    return () => call.abort();
-  }, [namespace, name, isWanted]);
-  return near;
+  const path = withQuery("v1/pending", { limit: 1_000 });
+  // Without the list there is nothing to propose, and the reason stands above.
+  const { answer } = useAsked(isWanted ? `${namespace}/${name}` : null, (signal) => session.client.get<Pending>(path, { signal }));
+  const pods = !answer || answer.same ? [] : answer.value.pods.map((pod) => `${pod.namespace}/${pod.name}`);
+  return nearNames(namespace, name, pods);
 }

@@ -1,10 +1,8 @@
 // One node and the pod: every predicate that rejects it, with its reasons and the facts behind them, and what-ifs about this node.
 // Start at Panel.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { isAbort } from "../../api/client";
-import { ApiError } from "../../api/errors";
-import { session } from "../../api/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { SLOW_MS, usePolled, usePosted } from "../../api/hooks";
 import type { NodeObject } from "../../api/types";
 import type { Why } from "../../api/why";
 import { href } from "../../app/router";
@@ -26,30 +24,13 @@ export interface PanelProps {
   onClose: () => void;
 }
 
-interface Known {
-  node: string;
-  why?: Why;
-  object?: NodeObject;
-  error?: string;
-}
-
 export function Panel({ namespace, name, node, generation, onClose }: PanelProps) {
-  const [known, setKnown] = useState<Known>({ node });
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus({ preventScroll: true }), [node]);
-  useEffect(() => {
-    const call = new AbortController();
-    const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
-    const why = session.client.post<Why>("v1/why", JSON.stringify(question), "application/json", call.signal);
-    const object = session.client.get<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, { signal: call.signal });
-    Promise.all([why, object])
-      .then(([why, object]) => setKnown({ node, why, ...(object.same ? {} : { object: object.value }) }))
-      .catch((error: unknown) => {
-        if (!isAbort(error)) setKnown({ node, error: error instanceof ApiError ? error.message : String(error) });
-      });
-    return () => call.abort();
-  }, [namespace, name, node, generation]);
-  const { why, object, error } = known.node === node ? known : ({ node } as Known);
+  const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
+  const { answer: why, error } = usePosted<Why>("v1/why", question, generation);
+  const polled = usePolled<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, SLOW_MS);
+  const object = polled.isOther ? undefined : polled.value;
   const isCordoned = object?.spec?.unschedulable === true;
   const edits = [`node+=${node}*1`, ...(isCordoned ? [`uncordon=${node}`] : [])];
   return (
@@ -72,7 +53,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
           Close
         </button>
       </div>
-      {error && <p class="field-error">{error}</p>}
+      {error && <p class="field-error">{error.message}</p>}
       {!why && !error && <p class="muted">Asking for the node …</p>}
       {why && <Obstacles why={why} />}
       {object && (
@@ -96,7 +77,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
 }
 
 /** Each predicate that rejects the node, not the first alone. */
-function Obstacles({ why }: { why: Why }) {
+export function Obstacles({ why }: { why: Why }) {
   const rejecting = why.alone.filter(({ rejects }) => rejects > 0);
   if (rejecting.length === 0) return <p class="good-text">The pod fits this node.</p>;
   return (

@@ -65,7 +65,7 @@ export function useLabel(
       });
     return () => call.abort();
   }, [key, restarts, isOther ? rows : 0, other.current]);
-  return { groups: of?.groups, isWaiting: key !== "" && !of, error: of?.error ?? "" };
+  return useMemo(() => ({ groups: of?.groups, isWaiting: key !== "" && !of, error: of?.error ?? "" }), [key, of]);
 }
 
 /** Names of nodes by row, of an answer with this number of rows and resource version; the component is drawn again when more have come. */

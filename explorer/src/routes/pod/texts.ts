@@ -31,8 +31,16 @@ export function ticket(answer: Why, link: string, edits: string[] = []): string 
 
 /** The command that gives the same answer. */
 export function command(namespace: string, name: string, by: string, edits: readonly string[] = []): string {
-  const options = [...(by ? ["--by", by] : []), ...edits.flatMap((edit) => ["--try", edit])];
-  return ["nodesift", "why", name, "-n", namespace, ...options].map(quoted).join(" ");
+  const options = [...(by ? option("--by", by) : []), ...edits.flatMap((edit) => option("--try", edit))];
+  const of = option("-n", namespace);
+  // A name that begins with a dash would be read as an option.
+  const words = name.startsWith("-") ? [...of, ...options, "--", name] : [name, ...of, ...options];
+  return ["nodesift", "why", ...words].map(quoted).join(" ");
+}
+
+/** An option with its value, in one word where the value would be read as an option. */
+export function option(name: string, value: string): string[] {
+  return value.startsWith("-") ? [`${name}=${value}`] : [name, value];
 }
 
 /** The call that gives the same answer as a GET. */

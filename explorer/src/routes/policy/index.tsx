@@ -11,7 +11,7 @@ import { Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
 import { Moment } from "../../ui/time";
-import { Predicates } from "./predicates";
+import { Predicates, Scorers } from "./predicates";
 
 export function Policy(_: { route: Route }) {
   const policy = usePolled<PolicyAnswer>("v1/policy", SLOW_MS);
@@ -73,6 +73,8 @@ function Status({ policy }: { policy: PolicyAnswer }) {
       />
       <h2>Predicates</h2>
       <Predicates predicates={policy.predicates} />
+      <h2>Scorers</h2>
+      <Scorers scorers={policy.scorers} />
       {policy.accounting && (
         <>
           <h2>Accounting component</h2>

@@ -1,63 +1,73 @@
-// The predicates of a policy as a table: in the order in which they are evaluated, with counts since each was loaded. Start at Predicates.
+// The predicates and the scorers of a policy as tables, in the order in which they are called, with counts since each was loaded.
+// Start at Predicates and Scorers.
 
-import type { PolicyPredicate } from "../../api/types";
+import type { PolicyComponent, PolicyPredicate, PolicyScorer } from "../../api/types";
 import { href } from "../../app/router";
 import { count, duration, microseconds, percent } from "../../ui/format";
 import { Shown } from "../../ui/shown";
-import { Table } from "../../ui/table";
+import { Table, type TableColumn } from "../../ui/table";
 
 export function Predicates({ predicates }: { predicates: PolicyPredicate[] }) {
+  const name = (predicate: PolicyPredicate) => (
+    <a href={href(["pending"], { predicate: predicate.name })} title="Pending pods that it is the first to reject somewhere">
+      <Shown text={predicate.name} />
+    </a>
+  );
+  const reused = ({ verdicts: { kept, patched, evaluated } }: PolicyPredicate) => percent(kept + patched, kept + patched + evaluated);
   return (
     <>
       <Table
         caption="Predicates in policy order"
         rows={predicates}
         rowKey={(predicate) => predicate.name}
-        columns={[
-          { title: "Predicate", isHead: true, cell: (predicate) => <Name predicate={predicate} /> },
-          { title: "State", cell: (predicate) => <State predicate={predicate} /> },
-          { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
-          { title: "Nodes a call", isNumber: true, cell: ({ calls, rows }) => (calls > 0 ? count(Math.round(rows / calls)) : "–") },
-          { title: "p50", isNumber: true, cell: ({ latency }) => (latency ? microseconds(latency.p50Us) : "–") },
-          { title: "p99", isNumber: true, cell: ({ latency }) => (latency ? microseconds(latency.p99Us) : "–") },
-          { title: "Reused", isNumber: true, cell: reused },
-          { title: "Faults", cell: ({ faults }) => <Shown text={faultText(faults)} /> },
-          { title: "On a fault", cell: ({ onError }) => onError },
-          { title: "Digest", cell: ({ digest }) => <code title={digest}>{digest.replace("sha256:", "").slice(0, 12)}</code> },
-        ]}
+        columns={[{ title: "Predicate", isHead: true, cell: name }, ...calls, { title: "Reused", isNumber: true, cell: reused }, ...rest]}
       />
       <p class="muted">
         Reused: verdicts that were kept or patched instead of evaluated. Counts begin when a predicate is loaded with its arguments and limits.
       </p>
-      {predicates.flatMap((predicate) => notes(predicate).map((note) => (
-        <p key={predicate.name + note} class="trouble">
-          <strong>
-            <Shown text={predicate.name} />
-          </strong>{" "}
-          <Shown text={note} />
-        </p>
-      )))}
+      <Notes of={predicates} />
     </>
   );
 }
 
-function Name({ predicate }: { predicate: PolicyPredicate }) {
+export function Scorers({ scorers }: { scorers: PolicyScorer[] }) {
   return (
-    <a href={href(["pending"], { predicate: predicate.name })} title="Pending pods that it is the first to reject somewhere">
-      <Shown text={predicate.name} />
-    </a>
+    <>
+      <Table
+        caption="Scorers in policy order"
+        rows={scorers}
+        rowKey={(scorer) => scorer.name}
+        empty="None: no question has scores."
+        columns={[
+          { title: "Scorer", isHead: true, cell: ({ name }) => <Shown text={name} /> },
+          { title: "Weight", isNumber: true, cell: ({ weight }) => count(weight) },
+          ...calls,
+          ...rest,
+        ]}
+      />
+      <Notes of={scorers} />
+    </>
   );
 }
 
-function State({ predicate }: { predicate: PolicyPredicate }) {
-  if (predicate.breaker.state === "open") return <span class="badge alarming">quarantine</span>;
-  if (predicate.mode === "Shadow") return <span class="badge">shadow</span>;
-  return <span class="muted">called{predicate.instance === "Reuse" ? ", instance reused" : ""}</span>;
-}
+const calls: TableColumn<PolicyComponent>[] = [
+  { title: "State", cell: (component) => <State component={component} /> },
+  { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
+  { title: "Nodes a call", isNumber: true, cell: ({ calls, rows }) => (calls > 0 ? count(Math.round(rows / calls)) : "–") },
+  { title: "p50", isNumber: true, cell: ({ latency }) => (latency ? microseconds(latency.p50Us) : "–") },
+  { title: "p99", isNumber: true, cell: ({ latency }) => (latency ? microseconds(latency.p99Us) : "–") },
+];
 
-function reused({ verdicts }: PolicyPredicate): string {
-  const { kept, patched, evaluated } = verdicts;
-  return percent(kept + patched, kept + patched + evaluated);
+const rest: TableColumn<PolicyComponent>[] = [
+  { title: "Faults", cell: ({ faults }) => <Shown text={faultText(faults)} /> },
+  { title: "On a fault", cell: ({ onError }) => onError },
+  { title: "Digest", cell: ({ digest }) => <code title={digest}>{digest.replace("sha256:", "").slice(0, 12)}</code> },
+];
+
+function State({ component }: { component: PolicyComponent & { mode?: string } }) {
+  if (component.breaker.state === "open") return <span class="badge alarming">quarantine</span>;
+  if (component.mode === "Shadow") return <span class="badge">shadow</span>;
+  return <span class="muted">called{component.instance === "Reuse" ? ", instance reused" : ""}</span>;
 }
 
 function faultText(faults: Record<string, number>): string {
@@ -65,8 +75,25 @@ function faultText(faults: Record<string, number>): string {
   return some.length > 0 ? some.map(([kind, times]) => `${kind} ${count(times)}`).join(", ") : "none";
 }
 
-/** What is to be known of a predicate beyond its row: quarantine, pods set aside, facts that it reads in vain, log lines that are lost. */
-function notes({ breaker, unnamedReads, log }: PolicyPredicate): string[] {
+function Notes({ of }: { of: (PolicyComponent & Partial<PolicyPredicate>)[] }) {
+  return (
+    <>
+      {of.flatMap((component) =>
+        notes(component).map((note) => (
+          <p key={component.name + note} class="trouble">
+            <strong>
+              <Shown text={component.name} />
+            </strong>{" "}
+            <Shown text={note} />
+          </p>
+        )),
+      )}
+    </>
+  );
+}
+
+/** What is to be known of a component beyond its row: quarantine, pods set aside, facts that it reads in vain, log lines that are lost. */
+function notes({ breaker, unnamedReads = [], log }: PolicyComponent & Partial<PolicyPredicate>): string[] {
   const found: string[] = [];
   if (breaker.state === "open") {
     found.push(`is in quarantine since ${breaker.since ?? "?"}: ${breaker.lastFault ?? ""}; it is tried again in ${duration(breaker.retryInMs ?? 0)}.`);

@@ -16,6 +16,7 @@ import { obstacleOf } from "../pod/nodes";
 import { useMarks } from "../pod";
 import { useLabel, useNames } from "../pod/question";
 import { Faults } from "../pod/rest";
+import { Scores } from "../pod/scores";
 import { compare } from "./compare";
 import type { Result } from "./what_if";
 
@@ -89,6 +90,7 @@ export function ComparisonView({ result, by, hrefOf }: { result: Result; by: str
           <Map answer={after} by={by} markOf={markOf} />
         </section>
       </div>
+      {result.scored && <Scores {...result.scored} fits={after.feasibleCount} generation={after.version.generation} hrefOf={(node) => (/-copy-\d+$/.test(node) ? undefined : hrefOf(node))} />}
     </>
   );
 }

@@ -32,6 +32,8 @@ export interface Result {
   after: Why;
   /** The body of the question about `after`. */
   body: string;
+  /** The pod and the overlay in it, as questions about scores name them too; absent for a manifest, which those do not take. */
+  scored: { pod: object; overlay?: object } | undefined;
   edits: readonly Edit[];
 }
 
@@ -106,11 +108,12 @@ async function asked(question: Question, by: string, signal: AbortSignal): Promi
   const overlay = made.overlay ? { overlay: made.overlay } : {};
   const [as, edited] = sides(question, made);
   const body = JSON.stringify({ ...edited, ...overlay, ...beside });
+  const scored = "pod" in edited ? { pod: edited.pod, ...overlay } : undefined;
   checkSize(body);
   const post = (text: string): Promise<Why> => session.client.post<Why>("v1/why", text, "application/json", signal);
   for (let attempt = 1; ; attempt += 1) {
     const [before, after] = await Promise.all([post(JSON.stringify({ ...as, ...beside })), post(body)]);
-    if (before.version.generation === after.version.generation || attempt === ATTEMPTS) return { before, after, body, edits: question.edits };
+    if (before.version.generation === after.version.generation || attempt === ATTEMPTS) return { before, after, body, scored, edits: question.edits };
   }
 }
 
@@ -123,7 +126,7 @@ export function checkSize(body: string): void {
 }
 
 /** The pod of either question: as it is, and edited. */
-function sides(question: Question, made: MadeEdits): [object, object] {
+function sides(question: Question, made: MadeEdits): [object, { pod: object } | { manifest: string }] {
   if ("manifests" in question) return [{ manifest: question.manifests[0] }, { manifest: question.manifests[1] }];
   const pod = { name: { namespace: question.namespace, name: question.name } };
   return [{ pod }, { pod: made.pod ? { object: made.pod } : pod }];
