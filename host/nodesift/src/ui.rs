@@ -1,9 +1,11 @@
 //! `nodesift ui`: the explorer in a browser, of a running sidecar, or served from here over a cluster that is read once. Start at [`run`].
 
+use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use anyhow::anyhow;
+use http::Uri;
 use serde_json::Value;
 
 use crate::args::{SourceArgs, UiArgs};
@@ -57,13 +59,38 @@ fn endpoint(args: &SourceArgs) -> anyhow::Result<Endpoint> {
     Ok(Endpoint::Socket(socket))
 }
 
-/// The URL of a sidecar's explorer.
+/// The URL of a sidecar's explorer, as it is reached from here.
 fn explorer_of(endpoint: &Endpoint) -> anyhow::Result<String> {
     let index = client::document(endpoint, "/", limits::CLIENT_INDEX_BYTES)?;
-    url_in(&index).map(str::to_owned).ok_or_else(|| {
+    let url = url_in(&index).ok_or_else(|| {
         let error = anyhow!("it serves no explorer: start it without --no-explorer, at a port that is free");
+        client::unavailable(endpoint, "/", error)
+    })?;
+    reached(endpoint, url).ok_or_else(|| {
+        let error = anyhow!("its explorer listens on {url}, which is loopback of its own machine\n{ELSEWHERE}");
         client::unavailable(endpoint, "/", error).into()
     })
+}
+
+/// The URL at which an explorer answers that listens on `url` beside its sidecar; none where that is loopback of another machine.
+fn reached(endpoint: &Endpoint, url: &str) -> Option<String> {
+    let server = match endpoint {
+        Endpoint::Socket(_) => "http://localhost".to_owned(),
+        Endpoint::Tcp(authority) => format!("http://{authority}"),
+    };
+    let (server, explorer): (Uri, Uri) = (server.parse().ok()?, url.parse().ok()?);
+    let (host, listens) = (server.host()?, address(explorer.host()?));
+    let is_here = host == "localhost" || address(host).is_some_and(|host| host.is_loopback() || host.is_unspecified());
+    if listens.is_some_and(|listens| listens.is_unspecified()) {
+        // On every address of its machine, and so on the one that has answered.
+        return Some(format!("{}://{host}:{}", explorer.scheme_str()?, explorer.port()?));
+    }
+    (is_here || !listens.is_some_and(|listens| listens.is_loopback())).then(|| url.to_owned())
+}
+
+/// The address that a host of a URL is; none for a name.
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 /// The URL that a sidecar tells. It is opened by another program: nothing but a URL of HTTP may be.
@@ -129,5 +156,25 @@ mod tests {
         ] {
             assert_eq!(of(other.clone()), None, "{other}");
         }
+    }
+
+    #[test]
+    fn loopback_of_another_machine_is_not_opened() {
+        for (server, explorer, expected) in [
+            ("127.0.0.1:10270", "http://127.0.0.1:10272", Some("http://127.0.0.1:10272")),
+            ("localhost:10270", "http://[::1]:10272", Some("http://[::1]:10272")),
+            ("[::1]:10270", "https://10.0.0.1:1", Some("https://10.0.0.1:1")),
+            ("node-1:10270", "http://127.0.0.1:10272", None),
+            ("10.0.0.1:10270", "http://[::1]:10272", None),
+            ("10.0.0.1:10270", "http://10.0.0.2:10272", Some("http://10.0.0.2:10272")),
+            ("node-1:10270", "https://0.0.0.0:10272", Some("https://node-1:10272")),
+            ("[fd00::1]:10270", "http://[::]:10272", Some("http://[fd00::1]:10272")),
+        ] {
+            let found = reached(&Endpoint::Tcp(server.to_owned()), explorer);
+            assert_eq!(found.as_deref(), expected, "{server} tells {explorer}");
+        }
+        let socket = Endpoint::Socket("/run/nodesift.sock".into());
+        assert_eq!(reached(&socket, "http://127.0.0.1:1").as_deref(), Some("http://127.0.0.1:1"));
+        assert_eq!(reached(&socket, "http://0.0.0.0:1").as_deref(), Some("http://localhost:1"));
     }
 }

@@ -14,6 +14,7 @@
 //! object      GET /v1/pods/NAMESPACE/NAME and GET /v1/nodes/NAME/object: objects as predicates see them
 //! pod_history GET /v1/pods/NAMESPACE/NAME/history: the causes that a pod had, and which core asked about it
 //! etag        answers of which the client has the newest already
+//! names       names in paths
 //! query       query strings, and `chunks` and `lazy`, documents that are encoded while they are sent
 //! parties     GET /v1/negotiations: negotiations with parties that have not ended
 //! metrics     GET /metrics, over `exposition`
@@ -51,6 +52,7 @@ pub(crate) mod index;
 mod kubernetes;
 mod lazy;
 pub(crate) mod metrics;
+mod names;
 pub(crate) mod node_columns;
 pub(crate) mod object;
 pub(crate) mod parties;

@@ -3,11 +3,12 @@
 //! Start at [`pod`].
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 use tonic::Code;
 
+use super::names::Names;
 use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
@@ -28,7 +29,7 @@ use nodesift_object::time::rfc3339;
 pub(crate) async fn pod(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    Path((namespace, name)): Path<(String, String)>,
+    Names((namespace, name)): Names<(String, String)>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     scope.until_read().await?;
@@ -49,7 +50,7 @@ pub(crate) async fn pod(
 pub(crate) async fn node(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    Path(name): Path<String>,
+    Names(name): Names<String>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     scope.until_read().await?;

@@ -4,10 +4,11 @@
 use std::time::SystemTime;
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::names::Names;
 use super::pending::listed;
 use super::time::rfc3339;
 use crate::admission::scope::RequestScope;
@@ -26,7 +27,7 @@ use nodesift_engine::pending::{LastQuestion, PendingPod};
 pub(crate) async fn pod_history(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    Path((namespace, name)): Path<(String, String)>,
+    Names((namespace, name)): Names<(String, String)>,
 ) -> Result<Response, Error> {
     scope.until_read().await?;
     let listed = listed(&service)?;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use nodesift_proto::v1::Version;
@@ -24,6 +24,7 @@ use super::chunks::{self, Chunks};
 use super::devices::{DeviceCounts, PoolCounts};
 use super::event_lines::EventLine;
 use super::lazy::Lazy;
+use super::names::Names;
 use super::pods::{PendingPod, PodOnNode};
 use super::query::{Format, parameters};
 use super::totals::Totals;
@@ -57,7 +58,7 @@ pub(crate) async fn state(
 pub(crate) async fn node(
     State(service): State<Service>,
     Extension(scope): Extension<RequestScope>,
-    Path(name): Path<String>,
+    Names(name): Names<String>,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     let permit = service.dump_permit(scope.class)?;
