@@ -37,6 +37,13 @@ export class Client {
     return { same: false, value: await json<T>(response), etag: response.headers.get("etag"), ageMs };
   }
 
+  /** The answer to a GET that names no version. Throws ApiError. */
+  async read<T>(path: string, signal?: AbortSignal): Promise<T> {
+    const answer = await this.get<T>(path, signal ? { signal } : {});
+    if (answer.same) throw new ApiError("failed", 304, "unchanged, to a question that names no version");
+    return answer.value;
+  }
+
   /** The answer to a POST as JSON. Throws ApiError. */
   async post<T>(path: string, body: string, contentType: string, signal?: AbortSignal): Promise<T> {
     const headers = { accept: "application/json", "content-type": contentType };

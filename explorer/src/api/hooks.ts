@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Client, isAbort } from "./client";
-import type { Clock, Polled } from "./poller";
+import type { Ask, Clock, Interval, Polled } from "./poller";
 import { UNKNOWN } from "./poller";
 import { Session } from "./session";
 import type { Access } from "./types";
@@ -30,15 +30,15 @@ export interface PolledView<T> extends Polled<T> {
   isOther: boolean;
 }
 
-/** The document at a path, polled while the component is there; with null, nothing. */
-export function usePolled<T>(path: string | null, intervalMs: number = LIST_MS): PolledView<T> {
+/** The document at a path, or what `ask` gives under that name, polled while the component is there; with null, nothing. */
+export function usePolled<T>(path: string | null, intervalMs: Interval<T> = LIST_MS, ask?: Ask<T>): PolledView<T> {
   const [state, setState] = useState<{ path: string | null; polled: Polled<T> }>({ path: null, polled: UNKNOWN });
   const last = useRef<{ value: T; at: number | undefined } | undefined>(undefined);
   // Not after the next frame: what is drawn first waits for the answer.
   useLayoutEffect(() => {
     if (path === null) return;
-    return session.watch<T>(path, intervalMs, (polled) => setState({ path, polled }));
-  }, [path, intervalMs]);
+    return session.watch<T>(path, intervalMs, (polled) => setState({ path, polled }), ask);
+  }, [path]);
   useEffect(
     () =>
       session.onRestart(() => {
@@ -61,6 +61,7 @@ export interface Asked<T> {
   answer: T | undefined;
   /** Why there is no newer answer. */
   error: Error | undefined;
+  isAsking: boolean;
 }
 
 /**
@@ -68,20 +69,22 @@ export interface Asked<T> {
  * key nothing is asked.
  */
 export function useAsked<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>, state = ""): Asked<T> {
-  const [known, setKnown] = useState<Asked<T> & { key: string | null }>({ key: null, answer: undefined, error: undefined });
-  useEffect(() => {
-    if (key === null) return;
+  const wanted = key === null ? null : `${key} ${state}`;
+  const [known, setKnown] = useState<{ key?: string; wanted?: string; answer?: T; error?: Error }>({});
+  useLayoutEffect(() => {
+    if (key === null || wanted === null) return;
     const call = new AbortController();
     ask(call.signal).then(
-      (answer) => setKnown({ key, answer, error: undefined }),
+      (answer) => setKnown({ key, wanted, answer }),
       (thrown: unknown) => {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        if (!isAbort(thrown)) setKnown((last) => ({ key, answer: last.key === key ? last.answer : undefined, error }));
+        if (!isAbort(thrown)) setKnown((last) => ({ ...(last.key === key ? last : {}), key, wanted, error }));
       },
     );
     return () => call.abort();
-  }, [key, state]);
-  return known.key === key ? known : { answer: undefined, error: undefined };
+  }, [wanted]);
+  const isAsking = wanted !== null && known.wanted !== wanted;
+  return key !== null && known.key === key ? { answer: known.answer, error: known.error, isAsking } : { answer: undefined, error: undefined, isAsking };
 }
 
 /** The answer to a question in JSON that is posted; with null, nothing is. Asked again whenever `state` changes. */

@@ -37,6 +37,9 @@ export interface Polled<T> {
 /** A document of which nothing is known yet. */
 export const UNKNOWN: Polled<never> = { value: undefined, at: undefined, error: undefined, ageMs: null, nextAt: undefined };
 
+/** The time between two calls, in milliseconds, or what it is for an answer. */
+export type Interval<T> = number | ((value: T | undefined) => number);
+
 export type Ask<T> = (etag: string | null, signal: AbortSignal) => Promise<Answer<T>>;
 
 /** The time until the next call after so many failures in a row. */
@@ -59,7 +62,7 @@ export class Poller<T> {
 
   constructor(
     private readonly ask: Ask<T>,
-    private readonly intervalMs: number,
+    private readonly intervalMs: Interval<T>,
     private readonly clock: Clock,
   ) {}
 
@@ -125,7 +128,8 @@ export class Poller<T> {
       this.failures += 1;
     }
     const now = this.clock.now();
-    const wait = waitMs(this.intervalMs, this.failures, error);
+    const interval = typeof this.intervalMs === "number" ? this.intervalMs : this.intervalMs(value);
+    const wait = waitMs(interval, this.failures, error);
     this.call = undefined;
     this.cancelTimer = this.clock.after(wait, () => void this.run());
     this.set({ value, at: error ? this.state.at : now, error, ageMs, nextAt: now + wait });

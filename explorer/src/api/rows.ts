@@ -7,8 +7,8 @@ import type { Client } from "./client";
 import { withQuery } from "./client";
 import type { CodedValues, NodeColumns } from "./types";
 
-/** Rows of one page of a label: the most that one call gives. */
-const LABEL_ROWS = 10_000;
+/** Rows of one call: the most that the sidecar gives at once. */
+export const PAGE_ROWS = 10_000;
 
 /** Rows of one page of names, which are long. */
 const NAME_ROWS = 1_000;
@@ -16,23 +16,35 @@ const NAME_ROWS = 1_000;
 /** The values of a label by row, of all rows, and the resource version of nodes of the last page. Throws what the calls throw. */
 export async function labelColumn(client: Client, key: string, signal: AbortSignal): Promise<CodedValues & { nodesVersion: string }> {
   const column = `label:${key}`;
-  let nodesVersion = "";
-  const [values, codes]: [(string | null)[], number[]] = [[], []];
-  const known = new Map<string | null, number>();
-  for (let first = 0, nodes = 1; first < nodes; first += LABEL_ROWS) {
-    const page = await rows(client, column, first, LABEL_ROWS, signal);
+  const pages = await allRows(client, column, signal);
+  const parts = pages.map(({ columns }) => columns[column]).filter((part) => part !== undefined) as CodedValues[];
+  return { ...joinCoded(parts), nodesVersion: pages.at(-1)?.version.nodesResourceVersion ?? "" };
+}
+
+/** Columns of all rows, page by page. Throws what the calls throw. */
+export async function allRows(client: Client, columns: string, signal: AbortSignal): Promise<NodeColumns[]> {
+  const pages: NodeColumns[] = [];
+  for (let first = 0, nodes = 1; first < nodes; first += PAGE_ROWS) {
+    const page = await client.read<NodeColumns>(rowsPath(columns, first, PAGE_ROWS), signal);
     nodes = page.nodes;
-    nodesVersion = page.version.nodesResourceVersion ?? "";
-    const coded = page.columns[column] as CodedValues | undefined;
-    if (!coded) break;
-    const renumbered = coded.values.map((value) => {
-      const code = known.get(value) ?? values.push(value) - 1;
-      known.set(value, code);
+    pages.push(page);
+  }
+  return pages;
+}
+
+/** Puts pages of a column together. Codes are of one page: the same text has another code on the next. */
+export function joinCoded(parts: CodedValues[]): CodedValues {
+  const known = new Map<string | null, number>();
+  const [values, codes]: [(string | null)[], number[]] = [[], []];
+  for (const part of parts) {
+    const here = part.values.map((text) => {
+      const code = known.get(text) ?? values.push(text) - 1;
+      known.set(text, code);
       return code;
     });
-    for (const code of coded.codes) codes.push(renumbered[code] ?? -1);
+    for (const code of part.codes) codes.push(here[code] ?? -1);
   }
-  return { values, codes, nodesVersion };
+  return { values, codes };
 }
 
 /** Names of nodes by row, page by page as they are asked for. */
@@ -62,7 +74,7 @@ export class NodeNames {
     const page = { names: known, isOld: false };
     this.#pages.set(number, page);
     try {
-      const { columns } = await rows(this.client, "name", number * NAME_ROWS, NAME_ROWS);
+      const { columns } = await this.client.read<NodeColumns>(rowsPath("name", number * NAME_ROWS, NAME_ROWS));
       page.names = columns["name"] as string[];
     } catch {
       // The next answer about the pod asks for it again; the page says already that there is no connection.
@@ -73,9 +85,7 @@ export class NodeNames {
   }
 }
 
-async function rows(client: Client, columns: string, first: number, most: number, signal?: AbortSignal): Promise<NodeColumns> {
-  const path = withQuery("v1/nodes", { columns, rows: `${first}-${first + most - 1}` });
-  const answer = await client.get<NodeColumns>(path, signal ? { signal } : {});
-  if (answer.same) throw new Error("the sidecar has answered 304 to a question without an ETag");
-  return answer.value;
+/** The path of a page of the node table. */
+export function rowsPath(columns: string, first: number, most: number): string {
+  return withQuery("v1/nodes", { columns, rows: `${first}-${first + most - 1}` });
 }

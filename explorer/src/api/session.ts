@@ -4,7 +4,7 @@
 // before mean nothing any more, so everything is forgotten and asked for again, once. Start at Session.
 
 import { Client } from "./client";
-import type { Clock, Polled } from "./poller";
+import type { Ask, Clock, Interval, Polled } from "./poller";
 import { Poller } from "./poller";
 
 export class Session {
@@ -18,12 +18,12 @@ export class Session {
     readonly clock: Clock,
   ) {}
 
-  /** The document at a path of the API. The interval is that of whoever asks first. */
-  poller<T>(path: string, intervalMs: number): Poller<T> {
+  /** The document at a path of the API, or what `ask` gives under that name. The interval is that of whoever asks first. */
+  private poller<T>(path: string, intervalMs: Interval<T>, ask?: Ask<T>): Poller<T> {
     const known = this.pollers.get(path);
     if (known) return known as Poller<T>;
     const poller = new Poller<T>(async (etag, signal) => {
-      const answer = await this.client.get<T>(path, { etag, signal });
+      const answer = await (ask ? ask(etag, signal) : this.client.get<T>(path, { etag, signal }));
       if (!answer.same) this.saw(epochOf(answer.value));
       return answer;
     }, intervalMs, this.clock);
@@ -33,13 +33,18 @@ export class Session {
   }
 
   /** Watches the document at a path until the function that is returned is called, and then forgets it. */
-  watch<T>(path: string, intervalMs: number, changed: (state: Polled<T>) => void): () => void {
-    const poller = this.poller<T>(path, intervalMs);
+  watch<T>(path: string, intervalMs: Interval<T>, changed: (state: Polled<T>) => void, ask?: Ask<T>): () => void {
+    const poller = this.poller<T>(path, intervalMs, ask);
     const leave = poller.subscribe(() => changed(poller.state));
     return () => {
       leave();
       if (!poller.isWatched) this.pollers.delete(path);
     };
+  }
+
+  /** Asks now for a document that is watched. */
+  refresh(path: string): void {
+    this.pollers.get(path)?.refresh();
   }
 
   /** Stops asking while nobody sees the page. */

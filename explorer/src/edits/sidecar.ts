@@ -1,12 +1,9 @@
 // Objects of a sidecar for what-ifs. Start at SidecarObjects.
 
 import type { Client } from "../api/client";
-import { withQuery } from "../api/client";
-import type { CodedValues, NodeColumns } from "../api/types";
+import { allRows } from "../api/rows";
+import type { CodedValues } from "../api/types";
 import type { JsonObject, Objects } from "./objects";
-
-/** Rows of one page: the most that one call gives. */
-const ROWS = 10_000;
 
 /** Objects as the sidecar has them while one what-if is made. */
 export class SidecarObjects implements Objects {
@@ -18,41 +15,25 @@ export class SidecarObjects implements Objects {
   ) {}
 
   pod(namespace: string, name: string): Promise<JsonObject> {
-    return this.#get(`v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`);
+    return this.client.read(`v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`, this.signal);
   }
 
   node(name: string): Promise<JsonObject> {
-    return this.#get(`v1/nodes/${encodeURIComponent(name)}/object`);
+    return this.client.read(`v1/nodes/${encodeURIComponent(name)}/object`, this.signal);
   }
 
   async hasNode(name: string): Promise<boolean> {
-    this.#names ??= this.#rows("name").then((pages) => new Set(pages.flatMap(({ columns }) => columns["name"] as string[])));
+    this.#names ??= allRows(this.client, "name", this.signal).then((pages) => new Set(pages.flatMap(({ columns }) => columns["name"] as string[])));
     return (await this.#names).has(name);
   }
 
   async taintedBy(key: string): Promise<string[]> {
-    const pages = await this.#rows("name,taints");
+    const pages = await allRows(this.client, "name,taints", this.signal);
     return pages.flatMap(({ columns }) => {
       const { values, codes } = columns["taints"] as CodedValues;
       const have = values.map((taints) => (taints ?? "").split(" ").some((taint) => keyOf(taint) === key));
       return (columns["name"] as string[]).filter((_, row) => have[codes[row] ?? -1]);
     });
-  }
-
-  async #rows(columns: string): Promise<NodeColumns[]> {
-    const pages: NodeColumns[] = [];
-    for (let first = 0, nodes = 1; first < nodes; first += ROWS) {
-      const page = await this.#get<NodeColumns>(withQuery("v1/nodes", { columns, rows: `${first}-${first + ROWS - 1}` }));
-      nodes = page.nodes;
-      pages.push(page);
-    }
-    return pages;
-  }
-
-  async #get<T = JsonObject>(path: string): Promise<T> {
-    const answer = await this.client.get<T>(path, { signal: this.signal });
-    if (answer.same) throw new Error("the sidecar has answered 304 to a question without an ETag");
-    return answer.value;
   }
 }
 

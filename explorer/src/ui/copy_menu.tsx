@@ -11,6 +11,12 @@ export interface CopyItem {
   file?: () => { name: string; content: Blob } | Promise<{ name: string; content: Blob }>;
 }
 
+/** An item that saves a text as a file of CSV or JSON, by its name. */
+export function fileItem(label: string, name: string, text: () => string | Promise<string>): CopyItem {
+  const type = name.endsWith(".csv") ? "text/csv" : "application/json";
+  return { label, file: async () => ({ name, content: new Blob([await text()], { type }) }) };
+}
+
 export function CopyMenu({ items, label = "Copy as" }: { items: CopyItem[]; label?: string }) {
   const box = useRef<HTMLDivElement>(null);
   const [isOpen, setIsOpen] = useState(false);

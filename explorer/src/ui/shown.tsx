@@ -42,6 +42,15 @@ export function escaped(json: string): string {
   return json.replace(UNSEEN, (unseen) => unseen.split("").map(escape).join(""));
 }
 
+/** A link whose text is of others. */
+export function Link({ to, text, ...rest }: { to: string; text: string; tabIndex?: number; title?: string }) {
+  return (
+    <a href={to} {...rest}>
+      <Shown text={text} />
+    </a>
+  );
+}
+
 /** A text of others; isolated, so that right-to-left letters in it move nothing outside of it. */
 export function Shown({ text }: { text: string }) {
   const parts = pieces(text);

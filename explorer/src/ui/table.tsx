@@ -15,7 +15,8 @@ export interface TableProps<T> {
   caption: string;
   columns: TableColumn<T>[];
   rows: T[];
-  rowKey: (row: T) => string | number;
+  /** What a row is known by when others come before it; its place without. */
+  rowKey?: (row: T) => string | number;
   /** What stands in the place of a table without rows. */
   empty?: string;
 }
@@ -36,8 +37,8 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={rowKey(row)}>
+          {rows.map((row, at) => (
+            <tr key={rowKey?.(row) ?? at}>
               {columns.map((column) =>
                 column.isHead ? (
                   <th scope="row">{column.cell(row)}</th>

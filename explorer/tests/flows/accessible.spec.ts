@@ -10,7 +10,7 @@ const PAGES: [string, string, (page: Page) => ReturnType<Page["getByText"]>][] =
   ["pending", "#/pending", (page) => page.getByRole("grid", { name: "Pods" })],
   ["pending-filtered", "#/pending?by=predicate&cause=NeverFits", (page) => page.getByRole("grid", { name: "Groups by predicate" })],
   ["nodes", "#/nodes?by=pool&where=cpu.free>=1", (page) => page.getByRole("grid", { name: "Nodes" })],
-  ["node", "#/nodes/worker-00?pod=jobs/tight-0", (page) => page.getByText("rejects it:")],
+  ["node", "#/nodes/worker-00?pod=jobs/tight-0", (page) => page.getByRole("region", { name: "on this node" }).getByRole("listitem")],
   ["policy", "#/policy", (page) => page.getByRole("table", { name: "Predicates in policy order" })],
   ["policy-history", "#/policy/history", (page) => page.getByText("None since the start")],
   ["shadow", "#/shadow", (page) => page.getByText("Nothing is compared")],

@@ -4,7 +4,7 @@ import { usePolled } from "../../api/hooks";
 import type { Negotiation, NegotiationSeat, Negotiations as Answer } from "../../api/types";
 import type { Route } from "../../app/router";
 import { count, counted, duration } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Table } from "../../ui/table";
 import { podHref } from "../pending/groups";
@@ -67,9 +67,7 @@ function All({ overview }: { overview: Answer }) {
 
 function Pod({ negotiation }: { negotiation: Negotiation }) {
   return (
-    <a href={podHref(negotiation.pod)}>
-      <Shown text={negotiation.pod} />
-    </a>
+    <Link to={podHref(negotiation.pod)} text={negotiation.pod} />
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { usePosted } from "../../api/hooks";
 import type { Why } from "../../api/why";
-import { Shown } from "../../ui/shown";
+import { Link } from "../../ui/shown";
 import { podHref } from "../pending/groups";
 import { Obstacles } from "../pod/panel";
 
@@ -14,9 +14,7 @@ export function Fit({ pod, node }: { pod: string; node: string }) {
     <section aria-labelledby="fit" class="notice-box">
       <h2 id="fit">
         Pod{" "}
-        <a href={podHref(pod)}>
-          <Shown text={pod} />
-        </a>{" "}
+        <Link to={podHref(pod)} text={pod} />{" "}
         on this node
       </h2>
       {error && <p class="field-error">{error.message}</p>}

@@ -9,7 +9,7 @@ import { href } from "../../app/router";
 import { CopyMenu } from "../../ui/copy_menu";
 import { amount, count, counted } from "../../ui/format";
 import { quoted } from "../../ui/quoted";
-import { Shown, visible } from "../../ui/shown";
+import { Link, Shown, visible } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
 import { Moment } from "../../ui/time";
@@ -218,19 +218,17 @@ function Devices({ node, wide }: { node: NodeDetail; wide: DevicePool[] }) {
 }
 
 function History({ events }: { events: NodeEvent[] }) {
-  const newest = events.map((event, at) => ({ event, at })).reverse();
   return (
     <Table
       caption="Last changes of allocations on the node"
       empty="None since the sidecar knows the node."
-      rows={newest}
-      rowKey={({ at }) => at}
+      rows={[...events].reverse()}
       columns={[
-        { title: "When", cell: ({ event }) => <Moment time={event.at} /> },
-        { title: "What", isHead: true, cell: ({ event }) => event.type },
-        { title: "Of", cell: ({ event }) => <EventSubject event={event} /> },
-        { title: "Free before → after", cell: ({ event }) => changes(event) },
-        { title: "Generation", isNumber: true, cell: ({ event }) => event.generation },
+        { title: "When", cell: (event) => <Moment time={event.at} /> },
+        { title: "What", isHead: true, cell: (event) => event.type },
+        { title: "Of", cell: (event) => <EventSubject event={event} /> },
+        { title: "Free before → after", cell: (event) => changes(event) },
+        { title: "Generation", isNumber: true, cell: (event) => event.generation },
       ]}
     />
   );
@@ -244,9 +242,7 @@ function EventSubject({ event }: { event: NodeEvent }) {
   const pod = `${event.namespace ?? ""}/${event.name ?? ""}`;
   return (
     <>
-      <a href={href(["pods", event.namespace ?? "", event.name ?? ""])}>
-        <Shown text={pod} />
-      </a>
+      <Link to={href(["pods", event.namespace ?? "", event.name ?? ""])} text={pod} />
       {event.assumed && " assumed"}
       {event.terminating && " terminating"}
     </>

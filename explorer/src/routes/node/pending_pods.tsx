@@ -11,7 +11,7 @@ import { fromQuery, toQuery } from "../../edits/link";
 import { SidecarObjects } from "../../edits/sidecar";
 import { Choice } from "../../ui/fields";
 import { count, counted } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
 import { podHref } from "../pending/groups";
 
@@ -115,9 +115,7 @@ function choices(node: NodeDetail, query: string): [string, string][] {
 function Pod({ pod, more }: { pod: string; more: number }) {
   return (
     <>
-      <a href={podHref(pod)}>
-        <Shown text={pod} />
-      </a>
+      <Link to={podHref(pod)} text={pod} />
       {more > 0 && <span class="muted"> and {count(more)} like it</span>}
     </>
   );

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { count } from "../../ui/format";
 import { Shown } from "../../ui/shown";
+import { taint as textOf } from "../pod/details";
 
 /** Taints that are shown at first. */
 const SHOWN = 50;
@@ -16,7 +17,7 @@ export function Taints({ taints }: { taints: { key: string; value?: string; effe
       <ul class="chips">
         {shown.map((taint) => (
           <li key={`${taint.key} ${taint.effect}`} class="badge">
-            <Shown text={`${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`} />
+            <Shown text={textOf(taint)} />
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@
 import type { Route } from "../../app/router";
 import { href } from "../../app/router";
 import { amount, count } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link } from "../../ui/shown";
 import type { TableColumn } from "../../ui/table";
 import { Table } from "../../ui/table";
 import type { NodeGroup } from "./table";
@@ -47,8 +47,6 @@ function Value({ route, label, value }: { route: Route; label: string; value: st
   const where = [...(route.parameters.get("where") ?? "").split(/\s+/).filter(Boolean), `label:${label}=${value}`];
   const parameters = { ...Object.fromEntries(route.parameters), where: [...new Set(where)].join(" ") };
   return (
-    <a href={href(["nodes"], parameters)}>
-      <Shown text={value || "(empty)"} />
-    </a>
+    <Link to={href(["nodes"], parameters)} text={value || "(empty)"} />
   );
 }

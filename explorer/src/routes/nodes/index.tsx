@@ -3,20 +3,20 @@
 // It scrolls over 100,000 rows, of which only those that are seen are in the page. Start at Nodes.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { session } from "../../api/hooks";
+import { session, useAsked } from "../../api/hooks";
 import type { NodeColumns, NodeObject } from "../../api/types";
 import { announce } from "../../app/live";
 import type { Route } from "../../app/router";
 import { href, setParameters } from "../../app/router";
 import { useShortcut } from "../../app/shortcuts";
 import { Meter } from "../../ui/bars";
-import { CopyMenu } from "../../ui/copy_menu";
+import { CopyMenu, fileItem } from "../../ui/copy_menu";
 import { csv } from "../../ui/csv";
 import { TextField } from "../../ui/fields";
 import { count, counted, moment, share } from "../../ui/format";
 import type { GridColumn, Sort } from "../../ui/grid";
 import { Grid } from "../../ui/grid";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Trouble } from "../../ui/status";
 import { GroupTable } from "./group_table";
 import type { NodeTable } from "./table";
@@ -46,7 +46,7 @@ export function Nodes({ route }: { route: Route }) {
   ].slice(0, MOST_COLUMNS);
   const state = useTable(columns);
   const [sort, setSort] = useState<Sort>({ key: "name", isDescending: false });
-  const { table } = state;
+  const table = state.value;
   const rows = useMemo(() => (table ? table.select(conditions, sortKey(table, sort.key), sort.isDescending) : []), [table, where, sort]);
   const groups = useMemo(
     () => (table && by ? groupRows(table, rows, by, resources.map((resource) => `free:${resource}`)) : undefined),
@@ -130,26 +130,15 @@ function Form({ route, error }: { route: Route; error: string | undefined }) {
 
 /** Keys of labels and names of resources of some nodes, as suggestions: all of them would take all objects. */
 function useSuggestions(): { labels: string[]; resources: string[] } {
-  const [known, setKnown] = useState<{ labels: string[]; resources: string[] }>({ labels: [], resources: [] });
-  useEffect(() => {
-    const call = new AbortController();
-    const ask = async () => {
-      const { signal } = call;
-      const first = await session.client.get<NodeColumns>("v1/nodes?columns=name&rows=0-999", { signal });
-      const names = first.same ? [] : ((first.value.columns["name"] ?? []) as string[]);
-      const some = [names[0], names[Math.floor(names.length / 2)], names[names.length - 1]].filter((name) => name !== undefined);
-      const objects = await Promise.all(
-        some.map((name) => session.client.get<NodeObject>(`v1/nodes/${encodeURIComponent(name)}/object`, { signal })),
-      );
-      const values = objects.flatMap((object) => (object.same ? [] : [object.value]));
-      const keys = (of: (object: NodeObject) => object | undefined) => [...new Set(values.flatMap((value) => Object.keys(of(value) ?? {})))].sort();
-      setKnown({ labels: keys((node) => node.metadata.labels), resources: keys((node) => node.status?.allocatable) });
-    };
-    // Suggestions are a help in typing: without them the fields work all the same.
-    ask().catch(() => undefined);
-    return () => call.abort();
-  }, []);
-  return known;
+  const { answer } = useAsked("suggestions", async (signal) => {
+    const { columns } = await session.client.read<NodeColumns>("v1/nodes?columns=name&rows=0-999", signal);
+    const names = (columns["name"] ?? []) as string[];
+    const some = [names[0], names[Math.floor(names.length / 2)], names[names.length - 1]].filter((name) => name !== undefined);
+    return Promise.all(some.map((name) => session.client.read<NodeObject>(`v1/nodes/${encodeURIComponent(name)}/object`, signal)));
+  });
+  // Suggestions are a help in typing: without them the fields work all the same.
+  const keys = (of: (node: NodeObject) => object | undefined) => [...new Set((answer ?? []).flatMap((node) => Object.keys(of(node) ?? {})))].sort();
+  return { labels: keys((node) => node.metadata.labels), resources: keys((node) => node.status?.allocatable) };
 }
 
 /** What a column is sorted by; undefined for that of names. */
@@ -167,11 +156,7 @@ function nodeCells(table: NodeTable, rows: number[], resources: string[]): GridC
       title: "Node",
       rem: 14, grow: 2,
       isSortable: true,
-      cell: (row) => (
-        <a href={href(["nodes", table.name(at(row))])} tabIndex={-1}>
-          <Shown text={table.name(at(row))} />
-        </a>
-      ),
+      cell: (row) => <Link to={href(["nodes", table.name(at(row))])} text={table.name(at(row))} tabIndex={-1} />,
     },
     ...resources.map((resource) => ({
       key: resource,
@@ -227,15 +212,11 @@ function copyItems(table: NodeTable, rows: number[], resources: string[]) {
     table.isCordoned(row) ? "yes" : "no",
     table.taints(row),
   ];
-  const file = (name: string, type: string, text: () => string) => () => ({ name, content: new Blob([text()], { type }) });
   return [
     { label: "Link", text: () => location.href },
-    { label: "CSV file", file: file("nodes.csv", "text/csv", () => csv(titles, rows.map(record))) },
-    {
-      label: "JSON file",
-      file: file("nodes.json", "application/json", () =>
-        JSON.stringify(rows.map((row) => Object.fromEntries(record(row).map((value, at) => [titles[at] ?? "", value])))),
-      ),
-    },
+    fileItem("CSV file", "nodes.csv", () => csv(titles, rows.map(record))),
+    fileItem("JSON file", "nodes.json", () =>
+      JSON.stringify(rows.map((row) => Object.fromEntries(record(row).map((value, at) => [titles[at] ?? "", value])))),
+    ),
   ];
 }

@@ -2,27 +2,18 @@
 //
 // Start at loadTable.
 
-import type { Client } from "../../api/client";
-import { withQuery } from "../../api/client";
+import type { Answer, Client } from "../../api/client";
 import { ApiError } from "../../api/errors";
+import { joinCoded, PAGE_ROWS, rowsPath } from "../../api/rows";
 import type { CodedValues, NodeColumns, Version } from "../../api/types";
 import type { Condition, RowFacts } from "./where";
 import { meets } from "./where";
-
-/** Rows of one call: the most that the sidecar gives at once. */
-export const PAGE_ROWS = 10_000;
 
 /** Columns of one call: the most that the sidecar gives at once. */
 export const MOST_COLUMNS = 32;
 
 /** How often a table is begun anew because another process has answered: with more, the page reaches several at once. */
 const MOST_RESTARTS = 3;
-
-/** A column of texts, of which many are the same. */
-interface Coded {
-  values: (string | null)[];
-  codes: Int32Array;
-}
 
 /** All nodes at about one moment: pages that were read while the cluster changed may be some generations apart. */
 export class NodeTable implements RowFacts {
@@ -35,7 +26,7 @@ export class NodeTable implements RowFacts {
     readonly size: number,
     private readonly names: string[],
     private readonly numbers: Map<string, Float64Array>,
-    private readonly coded: Map<string, Coded>,
+    private readonly coded: Map<string, CodedValues>,
   ) {}
 
   name(row: number): string {
@@ -82,43 +73,31 @@ export class NodeTable implements RowFacts {
   }
 }
 
-/** A table, and the version by which an unchanged one is known; null where its pages are of several versions. */
-export interface Loaded {
-  table: NodeTable;
-  etag: string | null;
-}
-
 /**
- * Reads all pages of the columns; `known` where the sidecar says that it still holds, by the first page alone, since a version is that of all
- * rows. `progress` is called with the rows that are there and those to come. Throws ApiError.
+ * Reads all pages of the columns, or the word that the table of this version still holds, by the first page alone, since a version is that of
+ * all rows. A table whose pages are of several versions has none. `progress` is called with the rows that are there and those to come. Throws
+ * ApiError.
  */
 export async function loadTable(
   client: Client,
-  columns: string[],
+  columns: string,
   signal: AbortSignal,
-  known?: Loaded,
+  version: string | null = null,
   progress: (rows: number, all: number) => void = () => {},
-): Promise<Loaded> {
+): Promise<Answer<NodeTable>> {
   const pages: NodeColumns[] = [];
   const etags = new Set<string | null>();
-  let rows = 0;
-  let all = 1;
   let restarts = 0;
-  while (rows < all) {
-    const path = withQuery("v1/nodes", { columns: columns.join(","), rows: `${rows}-${rows + PAGE_ROWS - 1}` });
-    const answer = await client.get<NodeColumns>(path, { signal, etag: rows === 0 && known ? known.etag : null });
-    if (answer.same) {
-      if (known) return known;
-      throw new ApiError("failed", 304, "unchanged, to a question that names no version");
-    }
+  for (let rows = 0, all = 1; rows < all; ) {
+    const answer = await client.get<NodeColumns>(rowsPath(columns, rows, PAGE_ROWS), { signal, etag: rows === 0 ? version : null });
+    if (answer.same) return answer;
     if (pages[0] && pages[0].epoch !== answer.value.epoch) {
       // Another process: its rows are other nodes, so that all are read again.
       if (restarts === MOST_RESTARTS) throw new ApiError("failed", 200, "several processes answer in turn");
       restarts += 1;
       pages.length = 0;
       etags.clear();
-      rows = 0;
-      all = 1;
+      [rows, all] = [0, 1];
       continue;
     }
     pages.push(answer.value);
@@ -129,20 +108,20 @@ export async function loadTable(
     progress(rows, all);
   }
   const [etag = null] = etags;
-  return { table: join(pages), etag: etags.size === 1 ? etag : null };
+  return { same: false, value: join(pages), etag: etags.size === 1 ? etag : null, ageMs: null };
 }
 
 /** Puts pages together, in the order of their rows. */
 export function join(pages: NodeColumns[]): NodeTable {
   const numbers = new Map<string, Float64Array>();
-  const coded = new Map<string, Coded>();
+  const coded = new Map<string, CodedValues>();
   const size = pages.reduce((sum, page) => sum + page.rows, 0);
   const names: string[] = [];
   for (const column of Object.keys(pages[0]?.columns ?? {})) {
     const parts = pages.map((page) => page.columns[column] ?? []);
     if (column === "name") for (const part of parts) for (const name of part as string[]) names.push(name);
     else if (Array.isArray(parts[0])) numbers.set(column, joinNumbers(parts as number[][], size));
-    else coded.set(column, joinCoded(parts as CodedValues[], size));
+    else coded.set(column, joinCoded(parts as CodedValues[]));
   }
   const last = pages[pages.length - 1];
   return new NodeTable(last?.version ?? { generation: "0", policyGeneration: "0" }, last?.epoch ?? "", size, names, numbers, coded);
@@ -156,23 +135,6 @@ function joinNumbers(parts: number[][], size: number): Float64Array {
     row += part.length;
   }
   return joined;
-}
-
-/** Codes are of one page: the same text has another code on the next. */
-function joinCoded(parts: CodedValues[], size: number): Coded {
-  const known = new Map<string | null, number>();
-  const values: (string | null)[] = [];
-  const codes = new Int32Array(size);
-  let row = 0;
-  for (const part of parts) {
-    const here = part.values.map((text) => {
-      const code = known.get(text) ?? values.push(text) - 1;
-      known.set(text, code);
-      return code;
-    });
-    for (const code of part.codes) codes[row++] = here[code] ?? 0;
-  }
-  return { values, codes };
 }
 
 /** Nodes with one value of a label. */

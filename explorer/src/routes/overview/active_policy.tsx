@@ -3,7 +3,7 @@
 import { SLOW_MS, usePolled } from "../../api/hooks";
 import type { Policy } from "../../api/types";
 import { counted } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts } from "../../ui/table";
 import { Moment } from "../../ui/time";
@@ -25,7 +25,7 @@ function Summary({ policy }: { policy: Policy }) {
   return (
     <Facts
       facts={[
-        ["name", <a href="#/policy"><Shown text={policy.name || "(no name)"} /></a>],
+        ["name", <Link to="#/policy" text={policy.name || "(no name)"} />],
         ["generation", <>{policy.generation}, since <Moment time={policy.since} /></>],
         ["predicates", <a href="#/policy">{counted(policy.predicates.length, "predicate")}</a>],
         ["verdicts of", <Shown text={policy.kubernetes.summary} />],
@@ -33,9 +33,7 @@ function Summary({ policy }: { policy: Policy }) {
         [
           "last refusal",
           policy.lastFailure ? (
-            <a href="#/policy">
-              <Shown text={`at step ${policy.lastFailure.step}${policy.lastFailure.predicate ? ` of ${policy.lastFailure.predicate}` : ""}`} />
-            </a>
+            <Link to="#/policy" text={`at step ${policy.lastFailure.step}${policy.lastFailure.predicate ? ` of ${policy.lastFailure.predicate}` : ""}`} />
           ) : (
             "none"
           ),

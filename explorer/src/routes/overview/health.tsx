@@ -1,8 +1,6 @@
 // What `/readyz` says: nothing where all is well, else what is wrong. Start at Health.
 
-import { useEffect, useState } from "preact/hooks";
-import { session } from "../../api/hooks";
-import { ApiError } from "../../api/errors";
+import { session, usePolled } from "../../api/hooks";
 import { Shown } from "../../ui/shown";
 
 /** How often it is asked, in milliseconds. */
@@ -21,27 +19,12 @@ export function readReady(status: number, text: string): Ready {
 }
 
 export function Health() {
-  const [ready, setReady] = useState<Ready | undefined>();
-  useEffect(() => {
-    const call = new AbortController();
-    const ask = async () => {
-      if (document.visibilityState === "hidden") return;
-      try {
-        const { status, text } = await session.client.text("readyz", call.signal);
-        setReady(readReady(status, text));
-      } catch (error) {
-        // The header says that no answer comes.
-        if (error instanceof ApiError) setReady(undefined);
-      }
-    };
-    void ask();
-    const timer = setInterval(() => void ask(), EVERY_MS);
-    return () => {
-      clearInterval(timer);
-      call.abort();
-    };
-  }, []);
-  if (!ready || (ready.isReady && ready.text === "")) return null;
+  const { value: ready, error } = usePolled<Ready>("readyz", EVERY_MS, async (_, signal) => {
+    const { status, text } = await session.client.text("readyz", signal);
+    return { same: false, value: readReady(status, text), etag: null, ageMs: null };
+  });
+  // Where no answer comes, the header says so.
+  if (!ready || error || (ready.isReady && ready.text === "")) return null;
   return (
     <section class="trouble" aria-labelledby="health">
       <h2 id="health">{ready.isReady ? "Something is wrong" : "Not ready"}</h2>

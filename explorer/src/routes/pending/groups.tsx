@@ -5,7 +5,7 @@ import { href } from "../../app/router";
 import { CauseBadge } from "../../ui/causes";
 import { count } from "../../ui/format";
 import type { GridColumn } from "../../ui/grid";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Ago } from "../../ui/time";
 
 /** By what pods are grouped, with the words of the choice. */
@@ -66,9 +66,7 @@ function FirstPods({ group }: { group: PendingGroup }) {
       {group.pods.map((pod, at) => (
         <span key={pod}>
           {at > 0 && ", "}
-          <a href={podHref(pod)} tabIndex={-1}>
-            <Shown text={pod} />
-          </a>
+          <Link to={podHref(pod)} text={pod} tabIndex={-1} />
         </span>
       ))}
       {more > 0 && ` and ${count(more)} more`}

@@ -12,13 +12,13 @@ import { href, setParameters } from "../../app/router";
 import { useShortcut } from "../../app/shortcuts";
 import { CAUSES, CauseBadge } from "../../ui/causes";
 import type { CopyItem } from "../../ui/copy_menu";
-import { CopyMenu } from "../../ui/copy_menu";
+import { CopyMenu, fileItem } from "../../ui/copy_menu";
 import { Choice, TextField } from "../../ui/fields";
 import { count, counted } from "../../ui/format";
 import type { GridColumn } from "../../ui/grid";
 import { Grid } from "../../ui/grid";
 import { quoted } from "../../ui/quoted";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Ago } from "../../ui/time";
 import type { Filter } from "./download";
@@ -126,11 +126,7 @@ function podCells(pods: PendingPod[]): GridColumn[] {
       key: "name",
       title: "Pod",
       rem: 12, grow: 2,
-      cell: (row) => (
-        <a href={podHref(nameOf(of(row)))} tabIndex={-1}>
-          <Shown text={nameOf(of(row))} />
-        </a>
-      ),
+      cell: (row) => <Link to={podHref(nameOf(of(row)))} text={nameOf(of(row))} tabIndex={-1} />,
     },
     { key: "cause", title: "Cause", rem: 10, cell: (row) => <CauseBadge name={of(row).cause} /> },
     { key: "headline", title: "Answer", rem: 15, grow: 4, cell: (row) => <Shown text={of(row).headline} /> },
@@ -148,14 +144,11 @@ function podCells(pods: PendingPod[]): GridColumn[] {
 }
 
 function copyItems(filter: Filter): CopyItem[] {
-  const file = (name: string, type: string, make: (pods: PendingPod[]) => string) => async () => ({
-    name,
-    content: new Blob([make(await allPods(session.client, filter))], { type }),
-  });
+  const pods = () => allPods(session.client, filter);
   return [
     { label: "Link", text: () => location.href },
     { label: "Command", text: () => `nodesift top pending${filter.namespace ? ` -n ${quoted(filter.namespace)}` : ""}` },
-    { label: "CSV file", file: file("pending-pods.csv", "text/csv", podsAsCsv) },
-    { label: "JSON file", file: file("pending-pods.json", "application/json", (pods) => `${JSON.stringify(pods, null, 2)}\n`) },
+    fileItem("CSV file", "pending-pods.csv", async () => podsAsCsv(await pods())),
+    fileItem("JSON file", "pending-pods.json", async () => `${JSON.stringify(await pods(), null, 2)}\n`),
   ];
 }

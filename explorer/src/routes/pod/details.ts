@@ -54,7 +54,7 @@ export function resource(of: ResourceEvidence): string {
   return isTooSmall ? `${most}, and none is larger than ${number(of.resource, of.largestAllocatable)}` : most;
 }
 
-export function taint(of: { key: string; value: string; effect: string }): string {
+export function taint(of: { key: string; value?: string; effect: string }): string {
   return `${of.key}${of.value ? `=${of.value}` : ""}:${of.effect}`;
 }
 

@@ -3,7 +3,7 @@
 import type { Evidence } from "../../api/why";
 import { count, counted } from "../../ui/format";
 import { Shown } from "../../ui/shown";
-import { Table, type TableColumn } from "../../ui/table";
+import { Table } from "../../ui/table";
 import { number } from "./amount";
 import { taint, topology } from "./details";
 
@@ -44,7 +44,7 @@ function tables(of: Evidence) {
   return (
     <>
       {of.resources.length > 0 && (
-        <Entries
+        <Table
           caption="Resources"
           rows={of.resources}
           columns={[
@@ -65,7 +65,7 @@ function tables(of: Evidence) {
         />
       )}
       {of.taints.length > 0 && (
-        <Entries
+        <Table
           caption="Taints that nothing tolerates"
           rows={of.taints}
           columns={[
@@ -75,7 +75,7 @@ function tables(of: Evidence) {
         />
       )}
       {of.expressions.length > 0 && (
-        <Entries
+        <Table
           caption="Expressions about nodes"
           rows={of.expressions}
           columns={[
@@ -95,7 +95,7 @@ function tables(of: Evidence) {
         </ul>
       )}
       {of.facts.length > 0 && (
-        <Entries
+        <Table
           caption="Facts"
           rows={of.facts}
           columns={[
@@ -107,8 +107,4 @@ function tables(of: Evidence) {
       )}
     </>
   );
-}
-
-function Entries<T>({ caption, rows, columns }: { caption: string; rows: T[]; columns: TableColumn<T>[] }) {
-  return <Table caption={caption} rows={rows.map((row, at) => ({ row, at }))} rowKey={({ at }) => at} columns={columns.map((column) => ({ ...column, cell: ({ row }: { row: T }) => column.cell(row) }))} />;
 }

@@ -1,10 +1,9 @@
 // Nodes that come nearest, and edits that were evaluated and gain nodes. Edits are evaluated where somebody asks, since each takes the
 // sidecar an evaluation. Start at Nearest and Help.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { isAbort, withQuery } from "../../api/client";
-import { ApiError } from "../../api/errors";
-import { session } from "../../api/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { withQuery } from "../../api/client";
+import { session, useAsked } from "../../api/hooks";
 import type { HelpfulEdit, Why } from "../../api/why";
 import { announce } from "../../app/live";
 import { href } from "../../app/router";
@@ -13,7 +12,7 @@ import { toQuery } from "../../edits/link";
 import { UNEVALUATED, type Mark } from "../../heatmap/marks";
 import { Swatch } from "../../heatmap/swatch";
 import { count, counted } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
 import { obstacle } from "./texts";
 
@@ -37,11 +36,7 @@ export function Nearest({ answer, marks, hrefOf }: NearestProps) {
           {
             title: "Node",
             isHead: true,
-            cell: ({ node }) => (
-              <a href={hrefOf(node)}>
-                <Shown text={node} />
-              </a>
-            ),
+            cell: ({ node }) => <Link to={hrefOf(node)} text={node} />,
           },
           {
             title: "Its one obstacle",
@@ -68,40 +63,25 @@ export interface HelpProps {
 }
 
 export function Help({ namespace, name, fits, onFound }: HelpProps) {
-  const [found, setFound] = useState<Why | undefined>();
-  const [error, setError] = useState("");
-  const [isAsking, setAsking] = useState(false);
-  const call = useRef<AbortController>(undefined);
-  useEffect(() => () => call.current?.abort(), []);
-  const ask = async (): Promise<void> => {
-    call.current?.abort();
-    const own = new AbortController();
-    call.current = own;
-    setAsking(true);
-    setError("");
-    try {
-      const path = withQuery("v1/why", { pod: `${namespace}/${name}`, nearest: "0", help: "true" });
-      const answer = await session.client.get<Why>(path, { signal: own.signal });
-      if (answer.same) return;
-      setFound(answer.value);
-      onFound(answer.value.help);
-      announce(answer.value.help.length === 0 ? "No single edit helps" : `${counted(answer.value.help.length, "edit")} would help`);
-    } catch (thrown) {
-      if (isAbort(thrown)) return;
-      setError(thrown instanceof ApiError ? thrown.message : String(thrown));
-    }
-    setAsking(false);
-  };
-  useShortcut("h", "find edits that would help", () => void ask());
+  const [times, setTimes] = useState(0);
+  const path = withQuery("v1/why", { pod: `${namespace}/${name}`, nearest: "0", help: "true" });
+  const { answer: found, error, isAsking } = useAsked(times > 0 ? path : null, (signal) => session.client.read<Why>(path, signal), String(times));
+  useEffect(() => {
+    if (!found) return;
+    onFound(found.help);
+    announce(found.help.length === 0 ? "No single edit helps" : `${counted(found.help.length, "edit")} would help`);
+  }, [found]);
+  const ask = (): void => setTimes(times + 1);
+  useShortcut("h", "find edits that would help", ask);
   return (
     <>
       <p class="help">
-        <button type="button" onClick={() => void ask()} disabled={isAsking} aria-busy={isAsking}>
+        <button type="button" onClick={ask} disabled={isAsking} aria-busy={isAsking}>
           {found ? "Evaluate again" : "Evaluate single edits"}
         </button>{" "}
         <span class="muted">{fits ? "Nodes fit already; edits may gain more." : "Each is evaluated as the pod would be with it; none is made."}</span>
       </p>
-      {error && <p class="field-error">{error}</p>}
+      {error && <p class="field-error">{error.message}</p>}
       {found && <Found answer={found} tryHref={(edit) => `${href(["pods", namespace, name, "try"])}?${toQuery([edit])}`} />}
     </>
   );

@@ -13,7 +13,7 @@ import { assign, FITTING, UNEVALUATED, type Mark } from "../../heatmap/marks";
 import { marksOfCells } from "../../heatmap/paint";
 import { picture } from "../../heatmap/picture";
 import { CauseBadge } from "../../ui/causes";
-import { CopyMenu, type CopyItem } from "../../ui/copy_menu";
+import { CopyMenu, fileItem, type CopyItem } from "../../ui/copy_menu";
 import { TextField } from "../../ui/fields";
 import { moment } from "../../ui/format";
 import { Shown, visible } from "../../ui/shown";
@@ -228,7 +228,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, at, path, hi
       { label: "Markdown", text: () => ticket({ ...answer, help }, location.href) },
       { label: "curl", text: () => curl(new URL(path, document.baseURI).href) },
       { label: "JSON", text: json },
-      { label: "JSON file", file: () => ({ name: `${file}.json`, content: new Blob([json()], { type: "application/json" }) }) },
+      fileItem("JSON file", `${file}.json`, json),
       {
         label: "PNG of the map",
         file: async () => {

@@ -9,7 +9,7 @@ import type { PodHistory } from "../../api/why";
 import { announce } from "../../app/live";
 import { href } from "../../app/router";
 import { CauseBadge } from "../../ui/causes";
-import { Shown, visible } from "../../ui/shown";
+import { Link, Shown, visible } from "../../ui/shown";
 import { Moment } from "../../ui/time";
 import { nearNames } from "./near_names";
 
@@ -42,9 +42,7 @@ export function Missing({ namespace, name, error, history }: MissingProps) {
           {near.map((pod, at) => (
             <>
               {at > 0 && ", "}
-              <a href={href(["pods", ...pod.split("/")])}>
-                <Shown text={pod} />
-              </a>
+              <Link to={href(["pods", ...pod.split("/")])} text={pod} />
             </>
           ))}
         </p>
@@ -65,9 +63,7 @@ function Left({ history }: { history: PodHistory }) {
       {history.node ? (
         <>
           The pod is on node{" "}
-          <a href={href(["nodes", history.node])}>
-            <Shown text={history.node} />
-          </a>
+          <Link to={href(["nodes", history.node])} text={history.node} />
         </>
       ) : (
         "The pod was deleted, or has ended"
@@ -86,7 +82,6 @@ function Left({ history }: { history: PodHistory }) {
 function useNearNames(namespace: string, name: string, isWanted: boolean): string[] {
   const path = withQuery("v1/pending", { limit: 1_000 });
   // Without the list there is nothing to propose, and the reason stands above.
-  const { answer } = useAsked(isWanted ? `${namespace}/${name}` : null, (signal) => session.client.get<Pending>(path, { signal }));
-  const pods = !answer || answer.same ? [] : answer.value.pods.map((pod) => `${pod.namespace}/${pod.name}`);
-  return nearNames(namespace, name, pods);
+  const { answer } = useAsked(isWanted ? `${namespace}/${name}` : null, (signal) => session.client.read<Pending>(path, signal));
+  return nearNames(namespace, name, (answer?.pods ?? []).map((pod) => `${pod.namespace}/${pod.name}`));
 }

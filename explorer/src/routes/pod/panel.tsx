@@ -7,10 +7,10 @@ import type { NodeObject } from "../../api/types";
 import type { Why } from "../../api/why";
 import { href } from "../../app/router";
 import { toQuery } from "../../edits/link";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Facts } from "../../ui/table";
 import { number } from "./amount";
-import { details } from "./details";
+import { details, listed, taint } from "./details";
 
 /** Taints of the node that are shown. */
 const MOST_TAINTS = 20;
@@ -45,9 +45,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
     >
       <div class="title-row">
         <h2>
-          <a href={href(["nodes", node], { pod: `${namespace}/${name}` })}>
-            <Shown text={node} />
-          </a>
+          <Link to={href(["nodes", node], { pod: `${namespace}/${name}` })} text={node} />
         </h2>
         <button type="button" onClick={onClose}>
           Close
@@ -100,9 +98,7 @@ export function Obstacles({ why }: { why: Why }) {
 }
 
 function taintsOf(object: NodeObject): string {
-  const taints = (object.spec?.taints ?? []).map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
-  const more = taints.length - MOST_TAINTS;
-  return [...taints.slice(0, MOST_TAINTS), ...(more > 0 ? [`${more} more`] : [])].join(", ") || "none";
+  return listed((object.spec?.taints ?? []).map(taint), MOST_TAINTS, ", ") || "none";
 }
 
 function amountsOf(object: NodeObject): string {

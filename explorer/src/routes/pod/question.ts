@@ -29,7 +29,7 @@ export function usePodAnswer(path: string): PolledView<Why> {
   useEffect(() => {
     if (!isOld || polled.error) return;
     const wait = Math.max(0, (polled.at ?? 0) + LEAST_MS - Date.now());
-    const timer = setTimeout(() => session.poller<Why>(path, ASK_MS).refresh(), wait);
+    const timer = setTimeout(() => session.refresh(path), wait);
     return () => clearTimeout(timer);
   }, [isOld, polled.at, polled.error, path]);
   return polled;

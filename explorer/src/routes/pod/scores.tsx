@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { usePosted } from "../../api/hooks";
 import type { FilterAnswer, PodScores, ScoredNode } from "../../api/types";
 import { count, counted } from "../../ui/format";
-import { Shown, visible } from "../../ui/shown";
+import { Link, Shown, visible } from "../../ui/shown";
 import { Table, type TableColumn } from "../../ui/table";
 
 /** Nodes that are shown. */
@@ -80,7 +80,7 @@ function Best({ scores, hrefOf }: { scores: PodScores; hrefOf: ScoresProps["href
               isHead: true,
               cell: ({ node }) => {
                 const to = hrefOf(node);
-                return to ? <a href={to}><Shown text={node} /></a> : <Shown text={node} />;
+                return to ? <Link to={to} text={node} /> : <Shown text={node} />;
               },
             },
             { title: "Total", isNumber: true, cell: ({ total }) => <strong>{count(Number(total))}</strong> },

@@ -120,12 +120,11 @@ function Refused({ failure }: { failure: PolicyFailure }) {
       </p>
       <Table
         caption="Why the document was refused"
-        rows={failure.failures.map((step, at) => ({ step, at }))}
-        rowKey={({ at }) => at}
+        rows={failure.failures}
         columns={[
-          { title: "Step", isHead: true, cell: ({ step }) => step.step },
-          { title: "Predicate", cell: ({ step }) => (step.predicate ? <Shown text={step.predicate} /> : "") },
-          { title: "Reason", cell: ({ step }) => <Shown text={step.reason} /> },
+          { title: "Step", isHead: true, cell: ({ step }) => step },
+          { title: "Predicate", cell: ({ predicate }) => (predicate ? <Shown text={predicate} /> : "") },
+          { title: "Reason", cell: ({ reason }) => <Shown text={reason} /> },
         ]}
       />
       {failure.unlisted > 0 && <p class="muted">{count(failure.unlisted)} more are not listed.</p>}

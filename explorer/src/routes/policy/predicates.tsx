@@ -4,15 +4,11 @@
 import type { PolicyComponent, PolicyPredicate, PolicyScorer } from "../../api/types";
 import { href } from "../../app/router";
 import { count, duration, microseconds, percent } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Table, type TableColumn } from "../../ui/table";
 
 export function Predicates({ predicates }: { predicates: PolicyPredicate[] }) {
-  const name = (predicate: PolicyPredicate) => (
-    <a href={href(["pending"], { predicate: predicate.name })} title="Pending pods that it is the first to reject somewhere">
-      <Shown text={predicate.name} />
-    </a>
-  );
+  const name = (predicate: PolicyPredicate) => <Link to={href(["pending"], { predicate: predicate.name })} text={predicate.name} title="Pending pods that it is the first to reject somewhere" />;
   const reused = ({ verdicts: { kept, patched, evaluated } }: PolicyPredicate) => percent(kept + patched, kept + patched + evaluated);
   return (
     <>

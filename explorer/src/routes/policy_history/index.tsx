@@ -22,16 +22,15 @@ export function PolicyHistory(_: { route: Route }) {
           <Table
             caption="Reloads, the newest first"
             empty="None since the start of the process."
-            rows={reloads.map((reload, at) => ({ reload, at }))}
-            rowKey={({ at }) => at}
+            rows={reloads}
             columns={[
-              { title: "When", cell: ({ reload }) => <Moment time={reload.time} /> },
-              { title: "Result", isHead: true, cell: ({ reload }) => <Result reload={reload} /> },
-              { title: "Generation", isNumber: true, cell: ({ reload }) => reload.generation },
-              { title: "Document", cell: ({ reload }) => <Shown text={`${reload.name || "(no name)"}, ${reload.source}`} /> },
-              { title: "Took", isNumber: true, cell: ({ reload }) => `${count(reload.tookMs)} ms` },
-              { title: "Exchange", isNumber: true, cell: ({ reload }) => (reload.swapUs === null ? "–" : microseconds(reload.swapUs)) },
-              { title: "What", cell: ({ reload }) => <What reload={reload} /> },
+              { title: "When", cell: (reload) => <Moment time={reload.time} /> },
+              { title: "Result", isHead: true, cell: (reload) => <Result reload={reload} /> },
+              { title: "Generation", isNumber: true, cell: (reload) => reload.generation },
+              { title: "Document", cell: (reload) => <Shown text={`${reload.name || "(no name)"}, ${reload.source}`} /> },
+              { title: "Took", isNumber: true, cell: (reload) => `${count(reload.tookMs)} ms` },
+              { title: "Exchange", isNumber: true, cell: (reload) => (reload.swapUs === null ? "–" : microseconds(reload.swapUs)) },
+              { title: "What", cell: (reload) => <What reload={reload} /> },
             ]}
           />
         )}

@@ -4,7 +4,7 @@ import { SLOW_MS, usePolled } from "../../api/hooks";
 import type { BestNodes, ComparedPolicy, Difference, DifferenceChange, Extent, Shadows } from "../../api/types";
 import type { Route } from "../../app/router";
 import { count, counted } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Document } from "../../ui/status";
 import { Facts, Table } from "../../ui/table";
 import { Moment } from "../../ui/time";
@@ -86,13 +86,12 @@ function One({ shadow }: { shadow: ComparedPolicy }) {
       <Table
         caption="Last differences"
         empty="None."
-        rows={shadow.differences.map((difference, at) => ({ difference, at }))}
-        rowKey={({ at }) => at}
+        rows={shadow.differences}
         columns={[
-          { title: "When", cell: ({ difference }) => <Moment time={difference.time} /> },
-          { title: "Pod", isHead: true, cell: ({ difference }) => <a href={podHref(difference.pod)}><Shown text={difference.pod} /></a> },
-          { title: "Nodes fit", isNumber: true, cell: ({ difference }) => `${count(difference.before)} → ${count(difference.after)}` },
-          { title: "What", cell: ({ difference }) => <Changes difference={difference} /> },
+          { title: "When", cell: (difference) => <Moment time={difference.time} /> },
+          { title: "Pod", isHead: true, cell: (difference) => <Link to={podHref(difference.pod)} text={difference.pod} /> },
+          { title: "Nodes fit", isNumber: true, cell: (difference) => `${count(difference.before)} → ${count(difference.after)}` },
+          { title: "What", cell: (difference) => <Changes difference={difference} /> },
         ]}
       />
     </section>

@@ -10,7 +10,7 @@ import type { Mark } from "../../heatmap/marks";
 import { Swatch } from "../../heatmap/swatch";
 import { CauseBadge } from "../../ui/causes";
 import { count, counted } from "../../ui/format";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
 import { obstacleOf } from "../pod/nodes";
 import { useMarks } from "../pod";
@@ -123,9 +123,7 @@ function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; a
               {name === undefined ? (
                 "…"
               ) : (
-                <a href={hrefOf(name)}>
-                  <Shown text={name} />
-                </a>
+                <Link to={hrefOf(name)} text={name} />
               )}
             </li>
           );

@@ -11,7 +11,7 @@ import { print, type Edit } from "../../edits/grammar";
 import { fromQuery, toQuery } from "../../edits/link";
 import { CopyMenu, type CopyItem } from "../../ui/copy_menu";
 import { Choice } from "../../ui/fields";
-import { Shown } from "../../ui/shown";
+import { Link, Shown } from "../../ui/shown";
 import { number } from "../pod/amount";
 import { taint } from "../pod/details";
 import { labelOf } from "../pod/labels";
@@ -35,7 +35,7 @@ export function TryPod({ route }: { route: Route }) {
     <>
       <div class="title-row">
         <h1>
-          What if: <a href={podAddress}><Shown text={`${namespace}/${name}`} /></a>
+          What if: <Link to={podAddress} text={`${namespace}/${name}`} />
         </h1>
         {outcome.result && <CopyMenu items={copies(outcome, (edits) => command(namespace, name, by, edits))} />}
       </div>
