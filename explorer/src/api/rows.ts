@@ -47,9 +47,19 @@ export function joinCoded(parts: CodedValues[]): CodedValues {
   return { values, codes };
 }
 
+/** A page of names. Its version is null until it has come. */
+interface NamePage {
+  names: string[];
+  version: string | undefined | null;
+  /** The version of nodes that was wanted when it was asked for. */
+  wanted: string | undefined;
+  isOld: boolean;
+}
+
 /** Names of nodes by row, page by page as they are asked for. */
 export class NodeNames {
-  readonly #pages = new Map<number, { names: string[]; isOld: boolean }>();
+  readonly #pages = new Map<number, NamePage>();
+  #wanted: string | undefined;
 
   /** Calls `changed` after each page that has come. */
   constructor(
@@ -65,22 +75,30 @@ export class NodeNames {
     return this.#pages.get(number)?.names[row % NAME_ROWS];
   }
 
-  /** Has all names asked for again once they are looked at, since nodes may have come and gone; those that are known stay until then. */
-  renew(): void {
-    for (const page of this.#pages.values()) page.isOld = true;
+  /** Has names of other nodes than those of this version asked for again, once they are looked at; those that are known stay until then. */
+  renew(version: string | undefined): void {
+    this.#wanted = version;
+    for (const page of this.#pages.values()) this.#check(page);
+  }
+
+  /** A page that was asked for when this version was wanted is the newest that there is, whatever its own is. */
+  #check(page: NamePage): void {
+    page.isOld = page.version !== null && page.version !== this.#wanted && page.wanted !== this.#wanted;
   }
 
   async #ask(number: number, known: string[]): Promise<void> {
-    const page = { names: known, isOld: false };
+    const page: NamePage = { names: known, version: null, wanted: this.#wanted, isOld: false };
     this.#pages.set(number, page);
     try {
-      const { columns } = await this.client.read<NodeColumns>(rowsPath("name", number * NAME_ROWS, NAME_ROWS));
+      const { columns, version } = await this.client.read<NodeColumns>(rowsPath("name", number * NAME_ROWS, NAME_ROWS));
       page.names = columns["name"] as string[];
+      page.version = version.nodesResourceVersion;
     } catch {
       // The next answer about the pod asks for it again; the page says already that there is no connection.
       this.#pages.delete(number);
       return;
     }
+    this.#check(page);
     this.changed();
   }
 }

@@ -2,7 +2,7 @@
 
 import { Component } from "preact";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { AccessContext, SLOW_MS, session, usePolled } from "../api/hooks";
 import type { Access } from "../api/types";
 import { Trouble } from "../ui/status";
@@ -18,7 +18,7 @@ import { Shortcuts } from "./shortcuts";
 export function Shell() {
   const [route, setRoute] = useState<Route>(() => parseHash(location.hash));
   const access = usePolled<Access>("v1/access", SLOW_MS);
-  const found = find(route);
+  const found = useMemo(() => find(route), [route]);
   const main = useRef<HTMLElement>(null);
   const path = route.path.join("/");
 

@@ -59,7 +59,10 @@ export function Grid({ label, rowCount, columns, rowHref, virtual = false, sort,
   useEffect(() => {
     const element = box.current;
     if (!element || !virtual) return;
-    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const measure = () => {
+      const [top, height] = [element.scrollTop, element.clientHeight];
+      setView((known) => (known.top === top && known.height === height ? known : { top, height }));
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     element.addEventListener("scroll", measure, { passive: true });

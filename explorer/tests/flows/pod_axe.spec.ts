@@ -8,6 +8,7 @@ import { expect, picture, test } from "../support/pods";
 
 const PAGES = [
   ["pod", "#/pods/jobs/tight-0?node=worker-01&step=NodeResourcesFit"],
+  ["pod-scores", "#/pods/shop/small-0"],
   ["pod-unknown", "#/pods/jobs/tihgt-0"],
   ["try", "#/pods/jobs/tight-0/try?e=cpu%3D3x&e=node%2B%3Dworker-01*2"],
   ["manifest", "#/try"],
@@ -22,6 +23,7 @@ for (const scheme of ["light", "dark", "forced"] as const) {
       await page.goto(site.url + address);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       if (name === "pod") await expect(page.getByRole("region", { name: "Node worker-01" })).toContainText("wants");
+      if (name === "pod-scores") await expect(page.getByRole("table", { name: "Best nodes" })).toBeVisible();
       if (name === "try") await expect(page.locator(".field-error")).toBeVisible();
       if (name === "pod-unknown") await expect(page.getByRole("link", { name: "jobs/tight-0" })).toBeVisible();
       await picture(page, `${name}-${scheme}`);
@@ -33,14 +35,14 @@ for (const scheme of ["light", "dark", "forced"] as const) {
 
 test("hostile names, labels and reasons are shown and not run", async ({ page, site }) => {
   // Every text of the answers is hostile, but for those that the page takes apart.
-  const kept = new Set(["code", "interface", "generation", "policyGeneration", "cells", "since", "edit", "field"]);
+  const kept = new Set(["code", "interface", "generation", "policyGeneration", "cells", "since", "edit", "field", "outcome"]);
   const poisoned = (value: unknown, name = ""): unknown => {
     if (typeof value === "string") return kept.has(name) || /^-?[0-9]+$/.test(value) ? value : `${value} ${HOSTILE}`;
     if (Array.isArray(value)) return value.map((item) => poisoned(item, name));
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, poisoned(item, key)]));
   };
-  await page.route(/\/v1\/(why|pods|nodes)/, async (route) => {
+  await page.route(/\/v1\/(why|filter|pods|nodes)/, async (route) => {
     const answer = await route.fetch();
     if (answer.status() !== 200) return route.fulfill({ response: answer });
     await route.fulfill({ response: answer, json: poisoned(await answer.json()) });
@@ -55,6 +57,8 @@ test("hostile names, labels and reasons are shown and not run", async ({ page, s
   expect(await unmarked(page)).toEqual([]);
   await page.goto(`${site.url}#/pods/jobs/tight-0/try?e=cpu%3D3`);
   await expect(page.locator(".headline")).toContainText("→");
+  const best = page.getByRole("table", { name: "Best nodes" });
+  await expect(best.getByRole("columnheader", { name: /TaintToleration <img src=x/ })).toBeVisible();
   expect(await page.locator("img").count()).toBe(0);
   expect(await page.title()).not.toBe("1");
   expect(await unmarked(page)).toEqual([]);

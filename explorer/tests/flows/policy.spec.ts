@@ -82,5 +82,5 @@ test("what is not there is said: no shadows, no parties, no reloads; and what ru
   await expect(page.getByText("None since the start of the process.")).toBeVisible();
   await page.goto(`${site.url}#/about`);
   await expect(page.getByText("nodesift:predicate@0.2.0")).toBeVisible();
-  await expect(page.getByText("probe, read, decide, operate")).toBeVisible();
+  await expect(page.getByText("probe, read, operate")).toBeVisible();
 });

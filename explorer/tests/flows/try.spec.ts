@@ -176,5 +176,5 @@ test("nothing but questions leaves the page", async ({ page, site }) => {
   page.on("request", (request) => asked.add(`${request.method()} ${new URL(request.url()).pathname}`));
   await page.goto(`${site.url}${TRY}?e=cpu%3D3&e=node%2B%3Dworker-01*2`);
   await expect(result(page)).toContainText("→");
-  expect([...asked].filter((call) => !call.startsWith("GET "))).toEqual(["POST /v1/why"]);
+  expect([...asked].filter((call) => !call.startsWith("GET "))).toEqual(["POST /v1/why", "POST /v1/filter"]);
 });

@@ -16,10 +16,11 @@ function client(table: () => { version: string; columns: Record<string, unknown>
 
 test("a row whose node has gone has the name of the node that took its place, once the answer is newer", async () => {
   let names = ["a", "b", "c"];
+  let version = "1";
   let asked = 0;
   let heard: () => void = () => undefined;
   const changed = (): Promise<void> => new Promise((resolve) => (heard = resolve));
-  const sidecar = client(() => ((asked += 1), { version: "1", columns: { name: names }, nodes: names.length }));
+  const sidecar = client(() => ((asked += 1), { version, columns: { name: names }, nodes: names.length }));
   const known = new NodeNames(sidecar, () => heard());
   let next = changed();
   assert.equal(known.get(0), undefined);
@@ -27,7 +28,10 @@ test("a row whose node has gone has the name of the node that took its place, on
   assert.deepEqual([known.get(0), known.get(2), asked], ["a", "c", 1]);
   // a goes, d comes: as many rows as before.
   names = ["c", "b", "d"];
-  known.renew();
+  version = "2";
+  known.renew("1");
+  assert.deepEqual([known.get(0), asked], ["a", 1], "an answer about the same nodes asks nothing");
+  known.renew("2");
   next = changed();
   assert.equal(known.get(0), "a", "until the new names are here");
   await next;

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { LIST_MS, useMay, usePolled } from "../../api/hooks";
+import { PAGE_ROWS } from "../../api/rows";
 import type { HelpfulEdit, PodHistory, Why } from "../../api/why";
 import { announce } from "../../app/live";
 import { go, href, setParameters, type Route } from "../../app/router";
@@ -26,7 +27,7 @@ import { labelOf, PROPOSED } from "./labels";
 import { Missing } from "./missing";
 import { NodeMap, NodeTable } from "./nodes";
 import { Panel } from "./panel";
-import { useLabel, useNames, usePodAnswer, whyPath } from "./question";
+import { useLabel, useNames, usePodAnswer, whyPath, type Names } from "./question";
 import { Faults, Past, Rest } from "./rest";
 import { Scores } from "./scores";
 import { command, curl, ticket } from "./texts";
@@ -40,15 +41,19 @@ export function Pod({ route }: { route: Route }) {
   const cells = useMemo(() => decode(encoded), [encoded]);
   // Asked for beside the answer, since the map needs both.
   const label = useLabel(by, answer.value && cells.length, answer.value?.version.nodesResourceVersion);
+  const names = useNames(answer.value ? answer.value.version.nodesResourceVersion : null);
   const mayOperate = useMay("operate");
   const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
   const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
   const tryAddress = href(["pods", namespace, name, "try"]);
   useShortcut("t", "try changes of the pod", () => go(tryAddress));
+  // Labels of one page come with the answer, and then all is drawn once; those of many pages are not waited for, nor those of another label.
+  const isDrawn = useRef(false);
+  if (answer.value && (!label.isWaiting || answer.value.nodes > PAGE_ROWS)) isDrawn.current = true;
   // Made again only where something in it has changed: the pulse alone draws this component every two seconds.
   const content = useMemo(
     () =>
-      answer.value && (
+      answer.value && isDrawn.current && (
         <Answer
           route={route}
           namespace={namespace}
@@ -57,12 +62,13 @@ export function Pod({ route }: { route: Route }) {
           answer={answer.value}
           cells={cells}
           label={label}
+          names={names}
           at={answer.at}
           path={path}
           history={past.value}
         />
       ),
-    [route, answer.value, answer.at, cells, label, path, past.value],
+    [route, answer.value, answer.at, cells, label, names, path, past.value],
   );
   return (
     <>
@@ -89,14 +95,14 @@ interface AnswerProps {
   answer: Why;
   cells: Uint8Array;
   label: ReturnType<typeof useLabel>;
+  names: Names;
   /** When the sidecar gave it, in milliseconds of the clock. */
   at: number | undefined;
   path: string;
   history: PodHistory | undefined;
 }
 
-function Answer({ route, namespace, name, by, answer, cells, label, at, path, history }: AnswerProps) {
-  const names = useNames(cells.length, answer.version.nodesResourceVersion);
+function Answer({ route, namespace, name, by, answer, cells, label, names, at, path, history }: AnswerProps) {
   const { marks, markOf } = useMarks(answer);
   const selected = route.parameters.get("step") ?? "";
   const node = route.parameters.get("node") ?? "";

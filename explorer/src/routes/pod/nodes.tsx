@@ -6,13 +6,13 @@ import { FITS, NOT_EVALUATED } from "../../heatmap/cells";
 import type { Groups, Layout } from "../../heatmap/layout";
 import type { Mark } from "../../heatmap/marks";
 import { Swatch } from "../../heatmap/swatch";
-import type { NodeNames } from "../../api/rows";
 import type { NodeGroup, Why } from "../../api/why";
 import { count, counted } from "../../ui/format";
 import { Grid } from "../../ui/grid";
 import { Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
 import { FIT } from "./funnel";
+import type { Names } from "./question";
 
 export interface NodesProps {
   answer: Why;
@@ -20,7 +20,7 @@ export interface NodesProps {
   groups: Groups | undefined;
   /** Key of the label by which nodes are grouped; empty for none. */
   by: string;
-  names: NodeNames;
+  names: Names;
   markOf: (cell: number) => Mark;
   /** The predicate whose nodes are selected, or `FIT`; empty for all. */
   selected: string;

@@ -68,16 +68,20 @@ export function useLabel(
   return useMemo(() => ({ groups: of?.groups, isWaiting: key !== "" && !of, error: of?.error ?? "" }), [key, of]);
 }
 
-/** Names of nodes by row, of an answer with this number of rows and resource version; the component is drawn again when more have come. */
-export function useNames(rows: number | undefined, nodesVersion: string | undefined): NodeNames {
-  const [, redraw] = useReducer((times: number) => times + 1, 0);
+/** Names of nodes by row; others where more have come. */
+export type Names = Pick<NodeNames, "get">;
+
+/**
+ * Names of nodes by row, of an answer with this resource version of nodes; null before there is one, and then the first names are asked for
+ * beside it. The component is drawn again when more have come.
+ */
+export function useNames(nodesVersion: string | undefined | null): Names {
+  const [times, redraw] = useReducer((times: number) => times + 1, 0);
   const restarts = useRestarts();
-  const names = useMemo(() => new NodeNames(session.client, () => redraw(undefined)), [rows, restarts]);
+  const names = useMemo(() => new NodeNames(session.client, () => redraw(undefined)), [restarts]);
   // While it is drawn: what is drawn then asks again.
-  const known = useRef(nodesVersion);
-  if (known.current !== nodesVersion) names.renew();
-  known.current = nodesVersion;
-  return names;
+  useMemo(() => (nodesVersion === null ? names.get(0) : names.renew(nodesVersion)), [names, nodesVersion]);
+  return useMemo(() => ({ get: (row: number) => names.get(row) }), [names, times]);
 }
 
 function useRestarts(): number {

@@ -107,7 +107,7 @@ function Side({ title, answer }: { title: string; answer: Why }) {
 }
 
 function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; after: Why; hrefOf: (node: string) => string }) {
-  const names = useNames(after.nodes, after.version.nodesResourceVersion);
+  const names = useNames(after.version.nodesResourceVersion);
   if (rows.length === 0) return null;
   const more = rows.length - NAMED;
   return (
@@ -138,7 +138,7 @@ function Map({ answer, by, markOf }: { answer: Why; by: string; markOf: (cell: n
   const cells = useMemo(() => decode(answer.cells ?? ""), [answer.cells]);
   const { nodesResourceVersion } = answer.version;
   const { groups: known } = useLabel(by, undefined, nodesResourceVersion);
-  const names = useNames(cells.length, nodesResourceVersion);
+  const names = useNames(nodesResourceVersion);
   // Nodes that the edits add are behind those of the table, and are a group of their own.
   const groups = useMemo(() => known && { values: [...known.values, ADDED], codes: Array.from(cells, (_, row) => known.codes[row] ?? known.values.length) }, [known, cells]);
   const describe = (row: number): string => {
