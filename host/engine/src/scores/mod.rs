@@ -23,6 +23,7 @@ mod tests;
 
 pub(crate) use changes::KnownScorers;
 pub use changes::{ScorerChanges, WeightChange};
+pub use normalization::normalize;
 pub use pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOutcome, ScorerScores};
 pub(crate) use run::{normalized, score};
 pub use scorer::ActiveScorer;
