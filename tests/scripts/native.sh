@@ -2,6 +2,31 @@
 #
 # A toolchain that is missing is said. With CI set that is a failure for what `.ci` installs: Go.
 
+# Runs the cases of the functions that came with scores in the language $1: unit tests by the command after it, and the built module.
+score_facts() {
+    local language=$1 project=$scratch/score-facts-$1
+    shift
+    say "$language: unit tests answer the functions of scores as the host does"
+    cp -r "tests/scripts/score_facts/$language" "$project"
+    cp tests/scripts/score_facts/cases.yaml "$project/"
+    (cd "$project" && "$@" >"$scratch/facts.txt" 2>&1) || { cat "$scratch/facts.txt" >&2; fail "$language: other answers than expected"; }
+    "$nodesift_dev" module build "$project" --output "$project/predicate.wasm" >"$scratch/build.txt" 2>&1 \
+        || { cat "$scratch/build.txt" >&2; fail "$language: the project is not built"; }
+    "$nodesift_dev" module test "$project"
+}
+
+# Makes a project of a scorer in the language $1, runs its unit tests by the command after it, builds it, and runs its cases.
+scorer() {
+    local language=$1 project=$scratch/team-first-$1
+    shift
+    say "$language: a new project of a scorer"
+    "$nodesift_dev" module new --score --lang "$language" "$project" >/dev/null
+    (cd "$project" && "$@" >"$scratch/scorer.txt" 2>&1) || { cat "$scratch/scorer.txt" >&2; fail "$language: a test of a new scorer fails"; }
+    "$nodesift_dev" module build "$project" --output "$project/predicate.wasm" >"$scratch/build.txt" 2>&1 \
+        || { cat "$scratch/build.txt" >&2; fail "$language: the scorer is not built"; }
+    "$nodesift_dev" module test "$project"
+}
+
 # Go: that of the machine, or the one that `make interop` has installed.
 if go=$(.ci/go); then
     PATH=$("$go" env GOROOT)/bin:$PATH
@@ -11,7 +36,7 @@ if go=$(.ci/go); then
         unformatted=$(gofmt -l .)
         [ -z "$unformatted" ] || fail "Go: not as gofmt has it: $unformatted"
         go vet ./...
-        GOOS=wasip1 GOARCH=wasm go vet . ./facts
+        GOOS=wasip1 GOARCH=wasm go vet . ./facts ./scoring
         go test -count 1 ./...
     ) >"$scratch/go.txt" 2>&1 || { cat "$scratch/go.txt" >&2; fail 'Go: a test of the SDK fails'; }
     project=$scratch/team-isolation-go
@@ -29,6 +54,8 @@ if go=$(.ci/go); then
     cp -r "$project" "$scratch/elsewhere"
     "$nodesift_dev" module build "$scratch/elsewhere" --output "$scratch/elsewhere.wasm" >/dev/null 2>&1
     cmp "$project/predicate.wasm" "$scratch/elsewhere.wasm" || fail 'Go: other bytes'
+    score_facts go env GOFLAGS=-mod=readonly GOPROXY=off go test -count 1 .
+    scorer go env GOFLAGS=-mod=readonly GOPROXY=off go test -count 1 .
 else
     echo 'the SDK for Go was not tested: Go 1.24 or later is not here: https://go.dev/dl, or make interop, which installs it'
     [ -z "${CI:-}" ] || fail 'CI has to test it'
@@ -49,6 +76,8 @@ if command -v make >/dev/null && command -v wasm-ld >/dev/null && clang --print-
             || { cat "$scratch/c.txt" >&2; fail "$name: a test of a new project fails"; }
         check "$name" "$scratch/$name"
     done
+    score_facts c env -u MAKEFLAGS -u MAKELEVEL make --silent test
+    scorer c env -u MAKEFLAGS -u MAKELEVEL make --silent test
 else
     echo 'the SDK for C was not tested: on Debian, apt-get install clang lld make'
 fi

@@ -1,0 +1,3 @@
+#include "nodesift_test.h"
+
+NS_CASES("cases.yaml")
