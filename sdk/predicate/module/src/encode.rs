@@ -80,7 +80,7 @@ mod tests {
         module_with("")
     }
 
-    /// The same module with more in its text.
+    /// Returns that module with more functions in its text.
     fn module_with(more: &str) -> Vec<u8> {
         let version = contract::version();
         let text = format!(
