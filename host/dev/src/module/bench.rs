@@ -291,7 +291,9 @@ impl Loaded<'_> {
             // The first has the spare that loading has made.
             let (spare_time, _) = call(self.spared)?;
             await_spares(self.spared)?;
-            first.get_or_insert(answer);
+            if first.is_none() {
+                first = Some(answer);
+            }
             if round >= MODULE_BENCH_WARM_UP {
                 fresh_times.push(fresh_time);
                 spare_times.push(spare_time);
