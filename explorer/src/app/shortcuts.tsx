@@ -27,14 +27,16 @@ export function useShortcut(key: string, text: string, run: (event: KeyboardEven
   }, [key, text]);
 }
 
-let on = read();
+let on: boolean | undefined;
 
-function read(): boolean {
+/** Whether they are on. Read at the first key: the page is drawn without waiting for the browser's storage. */
+function isOn(): boolean {
   try {
-    return localStorage.getItem(OFF) === null;
+    on ??= localStorage.getItem(OFF) === null;
   } catch {
-    return true;
+    on = true;
   }
+  return on;
 }
 
 function setOn(next: boolean): void {
@@ -55,11 +57,10 @@ function isTyping(target: EventTarget | null): boolean {
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setIsOpen] = useState(false);
-  const [isOn, setIsOn] = useState(on);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
-      if (dialog.current?.open || !on) return;
+      if (dialog.current?.open || !isOn()) return;
       if (event.key === "?") {
         event.preventDefault();
         setIsOpen(true);
@@ -76,11 +77,6 @@ export function Shortcuts() {
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
-  const change = (event: Event) => {
-    const next = (event.currentTarget as HTMLInputElement).checked;
-    setOn(next);
-    setIsOn(next);
-  };
   const listed = [...new Map([...active].map((shortcut) => [shortcut.key, shortcut.text]))];
   return (
     <>
@@ -107,7 +103,7 @@ export function Shortcuts() {
           </div>
         </dl>
         <label>
-          <input type="checkbox" checked={isOn} onChange={change} /> Shortcuts of one key are on
+          <input type="checkbox" checked={isOpen && isOn()} onChange={(event) => setOn(event.currentTarget.checked)} /> Shortcuts of one key are on
         </label>
         <p>
           <button type="button" onClick={() => dialog.current?.close()}>

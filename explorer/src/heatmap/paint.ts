@@ -43,8 +43,8 @@ const LETTERED = 7;
 const DIMMED = 56;
 
 /** Whether a pixel of the map belongs to a hatching, by the number of its pattern. */
-const HATCHES: ((x: number, y: number) => boolean)[] = [
-  () => false,
+const HATCHES: (((x: number, y: number) => boolean) | undefined)[] = [
+  undefined,
   (x, y) => (x + y) % 4 === 0,
   (x, y) => (x + 400_000 - y) % 4 === 0,
   (_, y) => y % 4 === 0,
@@ -76,9 +76,10 @@ export function paint(
       const [colour, shade] = [pixel(mark.colour, alpha), pixel(mark.shade, alpha)];
       const left = block.x + (at % block.columns) * edge;
       const top = block.y + Math.floor(at / block.columns) * edge;
-      const hatch = side < LETTERED ? HATCHES[mark.hatch]! : HATCHES[0]!;
+      const hatch = side < LETTERED ? HATCHES[mark.hatch] : undefined;
       for (let y = top; y < top + side; y += 1) {
-        for (let x = left; x < left + side; x += 1) pixels[y * width + x] = hatch(x, y) ? shade : colour;
+        if (!hatch) pixels.fill(colour, y * width + left, y * width + left + side);
+        else for (let x = left; x < left + side; x += 1) pixels[y * width + x] = hatch(x, y) ? shade : colour;
       }
       if (side >= LETTERED) letter(pixels, width, left, top, side, GLYPHS[mark.letter] ?? 0, pixel(mark.ink, alpha));
     }

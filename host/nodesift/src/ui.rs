@@ -85,7 +85,7 @@ fn reached(endpoint: &Endpoint, url: &str) -> Option<String> {
         // On every address of its machine, and so on the one that has answered.
         return Some(format!("{}://{host}:{}", explorer.scheme_str()?, explorer.port()?));
     }
-    (is_here || !listens.is_some_and(|listens| listens.is_loopback())).then(|| url.to_owned())
+    (is_here || listens.is_none_or(|listens| !listens.is_loopback())).then(|| url.to_owned())
 }
 
 /// The address that a host of a URL is; none for a name.

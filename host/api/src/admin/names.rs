@@ -15,7 +15,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Names<T
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
-        let read = Path::from_request_parts(parts, state).await;
+        let read = Path::<T>::from_request_parts(parts, state).await;
         read.map(|Path(names)| Self(names)).map_err(|rejection| Error::invalid("path", rejection.body_text()))
     }
 }
