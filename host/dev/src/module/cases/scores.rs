@@ -84,7 +84,7 @@ fn score(reader: &mut Reader, at: &At<Tree>, path: &str) -> Option<WantedScore> 
     };
     let normalized = match fields.get("normalized") {
         (None, _) => None,
-        (Some(score), path) => Some(self::normalized(reader, score, &path)?),
+        (Some(score), path) => Some(normalized(reader, score, &path)?),
     };
     if matches!(&at.value, Tree::Map(entries) if entries.is_empty()) {
         reader.refuse(at, path, "empty; give raw, normalized, or both");
