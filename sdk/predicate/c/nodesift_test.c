@@ -103,16 +103,18 @@ ns_text ns_pod_spec_scheduler_name(void) {
     return text_of(pod.scheduler_name == NULL ? "default-scheduler" : pod.scheduler_name);
 }
 
-ns_list_text ns_pod_spec_images(void) {
+static ns_list_text names(const char *const *given) {
     size_t length = 0;
-    while (pod.images != NULL && pod.images[length] != NULL) length++;
+    while (given != NULL && given[length] != NULL) length++;
     ns_text *items = ns_alloc(length * sizeof *items);
-    for (size_t index = 0; index < length; index++) items[index] = text_of(pod.images[index]);
+    for (size_t index = 0; index < length; index++) items[index] = text_of(given[index]);
     return (ns_list_text){items, length};
 }
 
+ns_list_text ns_pod_spec_images(void) { return names(pod.images); }
+
 ns_list_text ns_pod_images_containers(void) {
-    ns_list_text images = ns_pod_spec_images();
+    ns_list_text images = names(pod.container_images == NULL ? pod.images : pod.container_images);
     ns_text *items = ns_alloc(images.length * sizeof *items);
     for (size_t index = 0; index < images.length; index++) {
         // As kube-scheduler's ImageLocality compares them: a tag comes after the last slash.

@@ -53,6 +53,10 @@ typedef struct ns_test_pod {
     bool host_network;
     // Images of its containers, one each; the first container has the requests. Without images there is one container.
     const char *const *images;
+    // Take the place of what images and requests say of containers: images in the order of containers, and requests in which every
+    // container counts that names no `cpu` or no `memory`.
+    const char *const *container_images;
+    const ns_amount *non_zero_requests;
     const ns_pod_owner_owner *controller;
     // Without it, one for each namespace, kind and name of a controller.
     const char *controller_uid;

@@ -134,6 +134,8 @@ static ns_test_pod pod(const ns_json *from) {
         .scheduler_name = ns_json_text(from, "schedulerName"),
         .host_network = ns_json_flag(from, "hostNetwork"),
         .images = names(ns_json_at(from, "images")),
+        .container_images = names(ns_json_at(from, "containerImages")),
+        .non_zero_requests = amounts(ns_json_at(from, "nonZeroRequests")),
         .host_ports = ports(ns_json_at(from, "hostPorts")),
         .name = ns_json_text(from, "name"),
         .terminating = ns_json_flag(from, "terminating"),
@@ -168,6 +170,7 @@ static ns_test_node node(const ns_json *from) {
         .pod_limit = ns_json_integer(from, "podLimit"),
         .conditions = pairs(ns_json_at(from, "conditions")),
         .images = names(ns_json_at(from, "images")),
+        .image_sizes = amounts(ns_json_at(from, "imageSizes")),
         .created = ns_json_integer(from, "created"),
     };
     for (size_t field = 0; field < sizeof info / sizeof *info; field++) {

@@ -187,6 +187,7 @@ static const struct {
 // The request of a resource, in which every container counts that does not name it: an index of `unnamed`.
 static int64_t non_zero(const ns_test_pod *pod, size_t which) {
     int64_t containers = 0, named = 0;
+    if (pod->non_zero_requests != NULL) return ns_test_amount(pod->non_zero_requests, ns_test_text(unnamed[which].resource));
     while (pod->images != NULL && pod->images[containers] != NULL) containers++;
     if (containers == 0) containers = 1;
     for (const ns_amount *of = pod->requests; of != NULL && of->resource != NULL; of++) {
@@ -214,17 +215,18 @@ static int by_resource(const void *a, const void *b) {
 }
 
 ns_list_pod_resources_request ns_pod_non_zero_requests_requests(void) {
+    const ns_amount *given = POD.non_zero_requests == NULL ? POD.requests : POD.non_zero_requests;
     size_t length = 0;
-    while (POD.requests != NULL && POD.requests[length].resource != NULL) length++;
+    while (given != NULL && given[length].resource != NULL) length++;
     ns_pod_resources_request *items = ns_alloc((length + UNNAMED) * sizeof *items);
     size_t at = 0;
     for (size_t which = 0; which < UNNAMED; which++) {
         items[at++] = (ns_pod_resources_request){ns_test_text(unnamed[which].resource), non_zero(&POD, which)};
     }
     for (size_t index = 0; index < length; index++) {
-        const char *resource = POD.requests[index].resource;
+        const char *resource = given[index].resource;
         bool is_there = strcmp(resource, unnamed[0].resource) == 0 || strcmp(resource, unnamed[1].resource) == 0;
-        if (!is_there) items[at++] = (ns_pod_resources_request){ns_test_text(resource), POD.requests[index].amount};
+        if (!is_there) items[at++] = (ns_pod_resources_request){ns_test_text(resource), given[index].amount};
     }
     qsort(items, at, sizeof *items, by_resource);
     return (ns_list_pod_resources_request){items, at};

@@ -36,6 +36,10 @@ type Pod struct {
 	HostNetwork     bool
 	// Images are those of its containers, one each; the first container has the requests. Without images there is one container.
 	Images []string
+	// ContainerImages and NonZeroRequests take the place of what Images and Requests say of containers, where they are not nil: images in the
+	// order of containers, and requests in which every container counts that names no `cpu` or no `memory`.
+	ContainerImages []string
+	NonZeroRequests Amounts
 	// SchedulerName is `default-scheduler` where it is empty.
 	SchedulerName string
 	Controller    *facts.PodOwnerOwner
@@ -142,6 +146,9 @@ func (p Pod) add(host *facts.Host) {
 	host.PodPreferredAffinityAntiAffinity = func() []WeightedTerm { return p.PreferredAntiAffinity }
 	host.PodImagesContainers = func() []string {
 		images := slices.Clone(p.Images)
+		if p.ContainerImages != nil {
+			images = slices.Clone(p.ContainerImages)
+		}
 		for index, image := range images {
 			// As kube-scheduler's ImageLocality compares them.
 			if strings.LastIndexByte(image, ':') <= strings.LastIndexByte(image, '/') {
@@ -168,6 +175,9 @@ const (
 
 // nonZeroRequests are the requests, in which every container counts that names no `cpu` or no `memory`.
 func (p Pod) nonZeroRequests() Amounts {
+	if p.NonZeroRequests != nil {
+		return p.NonZeroRequests
+	}
 	amounts := Amounts{}
 	maps.Copy(amounts, p.Requests)
 	for resource, amount := range map[string]int64{"cpu": unnamedCPU, "memory": unnamedMemory} {

@@ -152,6 +152,15 @@ func TestRequestsCountWithThoseOfContainersThatNameNone(t *testing.T) {
 	}), [][]int64{{1600, 200, 200}, {3 * memory, 2 * memory, memory}, {0, 0, 0}})
 }
 
+func TestWhatACaseSaysOfContainersIsTakenAsItIs(t *testing.T) {
+	pod := nt.Pod{Images: []string{"a", "b"}, ContainerImages: []string{"b:latest", "a:latest", "b:latest"}, NonZeroRequests: nt.Amounts{"cpu": 7}}
+	pod.NodeName = "a"
+	cluster := nt.Cluster{Pod: pod, Nodes: []nt.Node{{Name: "a"}}, Pods: []nt.Pod{pod}}
+	same(t, asked(t, cluster, facts.PodImagesContainers), pod.ContainerImages)
+	same(t, asked(t, cluster, func() int64 { return facts.PodNonZeroRequestsRequests()[0].Amount }), int64(7))
+	same(t, asked(t, cluster, func() []int64 { return facts.NodeNonZeroRequestsRequested("cpu") }), []int64{7})
+}
+
 func TestImagesHaveTheSizeOfTheFirstNode(t *testing.T) {
 	cluster := nt.Cluster{Nodes: []nt.Node{{Name: "a", Images: []string{"x"}}, {Name: "b", ImageSizes: nt.Amounts{"x": 5, "y": 7}}}}
 	same(t, asked(t, cluster, func() []int64 {
