@@ -164,6 +164,10 @@ func (s *cycleState) askScores(ctx context.Context, nodes []fwk.NodeInfo) (nodes
 
 // Score is what is left of hundreds in the total of a node.
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
+	// A profile may have enabled it without PreScore.
+	if p.args.Scores != Replace {
+		return 0, nil
+	}
 	total, err := toldOf(state, node)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
