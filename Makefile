@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build explorer explorer-test test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build explorer explorer-test test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-perf scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -149,6 +149,12 @@ e2e-scheduler: toolchain ## Compare kube-scheduler with the plugin to the stock 
 	@cd tests/e2e/go && go run ./scheduler-config $(addprefix ../../../deploy/,extender/config.yaml kustomize/extender/config.yaml \
 	    kustomize/kube-scheduler/config.yaml kube-scheduler/additive.yaml kube-scheduler/scores.yaml)
 	@NODESIFT_KUBERNETES=$(KUBERNETES) NODESIFT_E2E="$${NODESIFT_E2E:-$(E2E)}" deploy/kube-scheduler/e2e/run.sh $(ARGS)
+
+# Part of neither, for the same reason; it wants a quiet machine as well.
+scheduler-perf: toolchain ## Run Kubernetes' own benchmark of kube-scheduler with the plugin and without, in turns; ARGS='-nodes 500,1000 -workloads Basic -rounds 5'
+	@[ -n "$${NODESIFT_BINARY:-}" ] || $(CARGO) build --workspace $(LOCKED) --release $(RELEASE) --bins
+	@[ -n "$${TEST_ASSET_ETCD:-}" ] || tests/e2e/programs.sh "$${NODESIFT_E2E:-$${CARGO_TARGET_DIR:-target}/e2e}" etcd
+	@deploy/kube-scheduler/perf/run.sh $(ARGS)
 
 # Part of neither `make test` nor CI: it compiles Kubernetes three times.
 scheduler-test: ## Vet and test the plugin of kube-scheduler with each version that it builds with; ARGS=1.37 for one
