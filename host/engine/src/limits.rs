@@ -13,9 +13,13 @@ pub const NOMINATED_ROWS: usize = 20_000_000;
 /// 5 MB; a predicate with another reason for each node takes up to 200 bytes a node.
 pub const ANSWER_BYTES: usize = 16 << 20;
 
-/// Nodes with their totals that one query can ask for of each pod. A core that picks among equal nodes by rules of its own looks at some;
-/// with the scores of ten scorers each takes some 300 bytes.
-pub const TOP_NODES: usize = 1_000;
+/// Nodes with their totals that one query can ask for of each pod. A core that sorts all nodes by rules of its own asks for every one;
+/// these take 650 kB of an answer.
+pub const TOP_NODES: usize = 16_384;
+
+/// Nodes that one query can ask for of each pod where it wants the score of every scorer too: people read some, and ten scorers take 300
+/// bytes a node.
+pub const TOP_NODES_EACH: usize = 1_000;
 
 /// Most weight of a scorer. Totals are then whole numbers that JSON's readers of 64-bit floats keep, for any number of scorers that a
 /// policy has.

@@ -137,7 +137,9 @@ fn explain_has_the_score_of_each_scorer_and_operators_see_how_often_they_were_ca
 fn more_nodes_than_one_request_may_ask_for_are_refused() {
     let sidecar = sample(&[]);
     let mut request = request(&pending_pods());
-    request["scores"] = json!({"top": 1_001});
-    let refused = post(&sidecar.tcp(), "/v1/filter", request.to_string()).unwrap();
-    assert!(refused.status >= 400 && refused.body.contains("scored nodes of a pod"), "{}", refused.body);
+    for scores in [json!({"top": 16_385}), json!({"top": 1_001, "each": true})] {
+        request["scores"] = scores;
+        let refused = post(&sidecar.tcp(), "/v1/filter", request.to_string()).unwrap();
+        assert!(refused.status >= 400 && refused.body.contains("scored nodes of a pod"), "{}", refused.body);
+    }
 }

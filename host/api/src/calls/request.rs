@@ -14,7 +14,6 @@ use crate::error::at_most;
 use crate::{Error, limits};
 use nodesift_cache::Snapshot;
 use nodesift_cache::metadata::PodRecord;
-use nodesift_engine::limits::TOP_NODES;
 use nodesift_engine::pending::Asker;
 use nodesift_engine::{Depth, Engine, Nodes, Phase, PodRef, Query, Sample, ScoreRequest};
 use nodesift_object::Pod;
@@ -215,8 +214,9 @@ fn sample(limit: u32, start: u32) -> Result<Option<Sample>, Error> {
 fn score_request(scores: v1::ScoreRequest) -> Result<Option<ScoreRequest>, Error> {
     let v1::ScoreRequest { top, seed, each } = scores;
     let top = usize::try_from(top).unwrap_or(usize::MAX);
-    at_most("scored nodes of a pod", top, TOP_NODES)?;
-    Ok((top > 0).then_some(ScoreRequest { top, seed, each }))
+    let request = ScoreRequest { top, seed, each };
+    at_most("scored nodes of a pod", top, request.most_nodes())?;
+    Ok((top > 0).then_some(request))
 }
 
 pub(super) fn phase(phase: i32) -> Result<Phase, Error> {
@@ -312,10 +312,12 @@ mod tests {
 
     #[test]
     fn scores_of_no_node_are_none_and_those_of_too_many_are_refused() {
-        let request = |top| score_request(v1::ScoreRequest { top, seed: Some(7), each: true });
-        assert_eq!(request(0).unwrap(), None);
-        assert_eq!(request(1_000).unwrap(), Some(ScoreRequest { top: 1_000, seed: Some(7), each: true }));
-        assert!(matches!(request(1_001), Err(Error::TooMuch { .. })));
+        for (each, most) in [(true, 1_000), (false, 16_384)] {
+            let request = |top| score_request(v1::ScoreRequest { top, seed: Some(7), each });
+            assert_eq!(request(0).unwrap(), None);
+            assert_eq!(request(most).unwrap(), Some(ScoreRequest { top: most as usize, seed: Some(7), each }));
+            assert!(matches!(request(most + 1), Err(Error::TooMuch { .. })));
+        }
     }
 
     #[test]

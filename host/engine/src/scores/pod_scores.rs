@@ -5,16 +5,25 @@ use std::sync::Arc;
 use nodesift_cache::Row;
 
 use crate::answer::FaultReport;
+use crate::limits::{TOP_NODES, TOP_NODES_EACH};
 
 /// The scores that a query asks for, of each of its pods.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScoreRequest {
-    /// Number of nodes that are wanted, the best first, at most [`TOP_NODES`](crate::limits::TOP_NODES). With 0 nothing is scored.
+    /// Number of nodes that are wanted, the best first, at most [`most_nodes`](Self::most_nodes). With 0 nothing is scored.
     pub top: usize,
     /// Nodes with equal totals are ordered by a hash of this number and their names; `None`: by their names.
     pub seed: Option<u64>,
     /// Whether each node also has the score of every scorer.
     pub each: bool,
+}
+
+impl ScoreRequest {
+    /// The most nodes that one query can ask for of each pod.
+    #[must_use]
+    pub const fn most_nodes(&self) -> usize {
+        if self.each { TOP_NODES_EACH } else { TOP_NODES }
+    }
 }
 
 /// Scores of the feasible nodes of one pod.

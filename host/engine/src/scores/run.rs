@@ -16,7 +16,6 @@ use crate::evaluate::Stop;
 use crate::evaluate::evaluation::effect_of;
 use crate::evaluate::row_set::RowSet;
 use crate::facts::{Batch, Context};
-use crate::limits::TOP_NODES;
 use crate::policy::{ActivePolicy, OnError};
 use crate::reuse::{KeptScores, Store};
 
@@ -239,7 +238,7 @@ impl<'a> Run<'a> {
             let hash = request.seed.map_or(0, |seed| shuffled(seed, snapshot.node_name(row)));
             (hash, names.rank(row))
         };
-        let (places, ties) = best(&self.totals, request.top.min(TOP_NODES), key);
+        let (places, ties) = best(&self.totals, request.top.min(request.most_nodes()), key);
         let node = |place: usize| {
             let each = |by_row: &Option<(Vec<i64>, Vec<i64>)>| {
                 let (raw, normalized) = by_row.as_ref()?;

@@ -10,7 +10,7 @@ use nodesift_policy::kubernetes::{MinorVersion, Table};
 
 /// Reads the number of nodes whose scores are wanted.
 pub(super) fn scored_nodes(text: &str) -> Result<u32, String> {
-    let most = engine::limits::TOP_NODES;
+    let most = engine::limits::TOP_NODES_EACH;
     let read = text
         .parse()
         .ok()
