@@ -786,7 +786,7 @@ func (x *FilterRequest) GetScores() *ScoreRequest {
 // The scores that a request asks for, of each of its pods.
 type ScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most nodes for each pod, the best first; 1,000 at most. 0: nothing is scored.
+	// The most nodes for each pod, the best first; 16,384 at most, 1,000 with `each`. 0: nothing is scored.
 	Top uint32 `protobuf:"varint,1,opt,name=top,proto3" json:"top,omitempty"`
 	// Orders nodes with equal totals by a hash of this number and their names, so that cores that ask with different numbers
 	// choose different ones of these. Absent: by name.
