@@ -20,7 +20,7 @@ use nodesift_api::differences::{Scorers, Summary};
 use nodesift_cache::Snapshot;
 use nodesift_engine::{
     ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, KubernetesVersion, Options, OverlaySpec,
-    PodAnswer, PodDifference, PodRef, Query, ScoreRequest, ScorerChanges,
+    PodAnswer, PodDifference, PodRef, Query, ScoreRequest, ScorerChanges, limits,
 };
 use scores::{Best, BestNodes};
 
@@ -32,6 +32,9 @@ const DEFAULT: &str = "default";
 
 /// Names of nodes in an example.
 const EXAMPLE_NODES: usize = 3;
+
+/// Totals of nodes in one answer, 8 bytes each: half of what an answer may take, so that there is room for the rest of it.
+const TOTALS: usize = limits::ANSWER_BYTES / 2 / size_of::<i64>();
 
 /// `nodesift policy diff`.
 ///
@@ -118,7 +121,14 @@ struct Batch {
 /// The pods that are named, else those that are pending.
 fn pending(engine: &Engine, args: &PolicyDiffArgs) -> anyhow::Result<Vec<Batch>> {
     let pods = ask::pods_to_evaluate(engine, &args.pods, &args.pod)?;
-    Ok(pods.into_iter().map(|pods| Batch { pods, removed: OverlaySpec::default() }).collect())
+    let most = pods_at_once(engine.snapshot().node_count());
+    let parts = pods.iter().flat_map(|pods| pods.chunks(most));
+    Ok(parts.map(|pods| Batch { pods: pods.to_vec(), removed: OverlaySpec::default() }).collect())
+}
+
+/// Pods of whose totals on so many nodes an answer has room.
+fn pods_at_once(nodes: usize) -> usize {
+    (TOTALS / nodes.max(1)).max(1)
 }
 
 /// The pods that are bound, by their names, each alone and on the cluster without it; a note where there are none.
@@ -371,4 +381,21 @@ fn example(example: &Example) -> String {
         let _infallible = write!(nodes, " and {} more", example.count - example.nodes.len());
     }
     format!("{}: {nodes} ({})", example.pod, example.reasons.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_room_for_the_totals_of_its_pods_however_many_nodes_there_are() {
+        for nodes in [0, 1, 5_000, 100_000, 300_000, TOTALS] {
+            let pods = pods_at_once(nodes);
+            assert!(
+                pods >= 1 && pods * nodes * size_of::<i64>() <= limits::ANSWER_BYTES / 2,
+                "{pods} on {nodes} nodes"
+            );
+        }
+        assert_eq!((pods_at_once(100_000), pods_at_once(2 * TOTALS)), (10, 1));
+    }
 }
