@@ -64,25 +64,31 @@ fn without_capacity(matcher: &mut Matcher, rows: usize, claim: &Claim, class: &C
     let mut without = vec![1; rows];
     for capacity in cluster_storage::capacities(&class.name) {
         if largest(&capacity).is_some_and(|largest| largest >= requested) {
-            let unreachable = unreachable(matcher, rows, capacity);
-            and(&mut without, &unreachable);
+            for row in reaching(matcher, rows, capacity) {
+                if let Some(without) = without.get_mut(row as usize) {
+                    *without = 0;
+                }
+            }
         }
     }
     without
 }
 
-/// Per row the bytes of the storage of which a volume for the claim would be provisioned: that which is listed first, among those with
-/// enough, and 0 where it says none. None where nothing is provisioned or the driver does not report capacity.
-pub(crate) fn capacities(rows: usize, claim: &Claim) -> Option<Vec<Option<i64>>> {
+/// Per row with `needed` 1 the bytes of the storage of which a volume for the claim would be provisioned: that which is listed first, among
+/// those with enough, and 0 where it says none. None where nothing is provisioned or the driver does not report capacity.
+pub(crate) fn capacities(matcher: &mut Matcher, claim: &Claim, needed: &[u8]) -> Option<Vec<Option<i64>>> {
+    if kernels::union(needed) == 0 {
+        return None;
+    }
     let class = cluster_storage::class_named(claim.class_name.as_deref()?)?;
     let requested = claim.requested.filter(|_| cluster_storage::driver_reports_capacity(&class.provisioner))?;
-    let mut matcher = Matcher::new(rows);
-    let mut bytes = vec![None; rows];
+    let mut bytes = vec![None; needed.len()];
     for capacity in cluster_storage::capacities(&class.name) {
         if largest(&capacity).is_some_and(|largest| largest >= requested) {
             let of_storage = capacity.bytes.unwrap_or(0);
-            for (bytes, unreachable) in bytes.iter_mut().zip(unreachable(&mut matcher, rows, capacity)) {
-                if unreachable == 0 {
+            for row in reaching(matcher, needed.len(), capacity) {
+                let row = row as usize;
+                if let Some(bytes) = bytes.get_mut(row).filter(|_| needed.get(row) == Some(&1)) {
                     bytes.get_or_insert(of_storage);
                 }
             }
@@ -97,16 +103,15 @@ fn largest(capacity: &Capacity) -> Option<i64> {
     capacity.maximum_volume_bytes.or(capacity.bytes)
 }
 
-/// 1 in the rows that cannot access the storage, else 0; one entry per row. An invalid selector selects no node.
-fn unreachable(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u8> {
-    let Ok(Selector::All(requirements)) = Selector::read(capacity.node_selector) else { return vec![1; rows] };
-    let mut unreachable = vec![0; rows];
+/// The rows that can access the storage. An invalid selector selects no node. Drivers of local storage report one for each node, so that no
+/// more rows are visited than have access.
+fn reaching(matcher: &mut Matcher, rows: usize, capacity: Capacity) -> Vec<u32> {
+    let Ok(Selector::All(requirements)) = Selector::read(capacity.node_selector) else { return Vec::new() };
     if requirements.is_empty() {
-        return unreachable;
+        return (0..).take(rows).collect();
     }
     let term = Term { expressions: requirements.into_iter().map(requirement).collect(), fields: Vec::new() };
-    matcher.mark_unmatched_node_selector(&mut unreachable, &NodeSelector::lenient(vec![term]), 1);
-    unreachable
+    matcher.matching_rows(&NodeSelector::lenient(vec![term]))
 }
 
 /// Converts a label selector requirement to a node selector requirement.

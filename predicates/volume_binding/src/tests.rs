@@ -398,3 +398,26 @@ fn storage_of_which_volumes_are_provisioned_is_counted_once() {
     // 20 of 100 bytes, and 20 of the first 40.
     assert_eq!(scores("", pod(&["c", "d"]), storage), Scores::ByRow(vec![80, 50]));
 }
+
+#[test]
+fn classes_of_which_volumes_are_provisioned_have_equal_parts_and_claims_with_volumes_none() {
+    let asking =
+        |name: &str, class: &str| Claim { requested: Some(10), class_name: Some(class.into()), ..unbound(name) };
+    let of_zone = |class: &str, zone: &str, bytes| {
+        let selector = LabelSelector { match_labels: vec![(ZONE.into(), zone.into())], match_expressions: Vec::new() };
+        (class.to_owned(), Capacity { bytes: Some(bytes), maximum_volume_bytes: None, node_selector: Some(selector) })
+    };
+    let storage = |volumes| Storage {
+        claims: vec![asking("c", "s"), asking("d", "t"), asking("e", "t")],
+        classes: vec![class("s"), class("t")],
+        reporting_drivers: [class("s").provisioner].into(),
+        capacities: vec![of_zone("s", "a", 100), of_zone("t", "a", 40), of_zone("t", "b", 80)],
+        volumes,
+        ..Storage::default()
+    };
+    // In a 10 of 100 bytes and 20 of 40; in b there is none of the one class, and 20 of 80 of the other.
+    assert_eq!(scores("", pod(&["c", "d", "e"]), storage(Vec::new())), Scores::ByRow(vec![70, 75]));
+    // With a volume of 20 bytes in a, nothing else counts there.
+    let volume = StoredVolume { capacity: 20, ..local("v", "a") };
+    assert_eq!(scores("", pod(&["c", "d", "e"]), storage(vec![volume])), Scores::ByRow(vec![50, 75]));
+}
