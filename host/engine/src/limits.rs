@@ -221,6 +221,10 @@ pub const UNKNOWN_NODES: usize = 1_000;
 /// snapshot that it was computed from.
 pub const SHADOW_WAITING: usize = 128;
 
+/// Totals of nodes in answers that wait for the shadow's thread, 8 bytes each: those of 20 answers about 100,000 nodes. Further answers with
+/// totals are dropped.
+pub const SHADOW_TOTALS: usize = 2 << 20;
+
 /// Bytes of the cached verdicts of one shadow policy: a quarter of those of the active one.
 pub const SHADOW_REUSE_BYTES: usize = 16 << 20;
 

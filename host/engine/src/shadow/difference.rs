@@ -31,6 +31,11 @@ impl Answered {
     pub(crate) fn is_scored(&self) -> bool {
         matches!(self.scored, Scored::Totals(_))
     }
+
+    /// How many totals it has.
+    pub(super) fn totals(&self) -> usize {
+        if let Scored::Totals(totals) = &self.scored { totals.count() } else { 0 }
+    }
 }
 
 /// How the answer about one pod changes.

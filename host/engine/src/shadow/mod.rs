@@ -26,7 +26,7 @@ use nodesift_cache::Snapshot;
 
 use crate::answer::PodAnswer;
 use crate::facts::Batch;
-use crate::limits::SHADOW_WAITING;
+use crate::limits::{SHADOW_TOTALS, SHADOW_WAITING};
 use crate::policy::Phase;
 use crate::query::{Nodes, Query};
 use crate::subject::Subject;
@@ -111,10 +111,26 @@ impl Shadow {
 
     /// Offers the answer about a pod.
     pub(crate) fn offer(&self, asked: Asked) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        if self.sender.try_send(asked).is_err() {
+        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed);
+        if waiting >= room(asked.before.totals()) || self.sender.try_send(asked).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+/// How many answers may wait that have so many totals each.
+fn room(totals: usize) -> usize {
+    (SHADOW_TOTALS / totals.max(1)).clamp(1, SHADOW_WAITING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_answers_wait_the_more_totals_they_have() {
+        let rooms = [0, 5_000, 100_000, SHADOW_TOTALS, usize::MAX].map(room);
+        assert_eq!(rooms, [SHADOW_WAITING, SHADOW_WAITING, 20, 1, 1]);
     }
 }

@@ -86,6 +86,11 @@ impl ScoreDifference {
 }
 
 impl Totals {
+    /// Number of rows.
+    pub(super) fn count(&self) -> usize {
+        self.totals.len()
+    }
+
     fn iter(&self) -> impl Iterator<Item = (Row, i64)> {
         self.rows.iter().zip(self.totals.iter().copied())
     }
