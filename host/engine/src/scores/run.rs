@@ -19,9 +19,9 @@ use crate::facts::{Batch, Context};
 use crate::policy::{ActivePolicy, OnError};
 use crate::reuse::{KeptScores, Store};
 
-/// Scores the feasible rows of a pod by the scorers of a policy; the result has the totals of all of them. The context has the facts about the rows of the query, of which the
-/// feasible ones are a part; a scorer is asked about all of them, a cluster-wide one about every row. Where no row is feasible, no scorer
-/// is asked. Without a store, cached scores are neither used nor made.
+/// Scores the feasible rows of a pod by the scorers of a policy; the result has the totals of all of them. The context has the facts about
+/// the rows of the query, of which the feasible ones are a part; a scorer is asked about all of them, a cluster-wide one about every row.
+/// Where no row is feasible, no scorer is asked. Without a store, cached scores are neither used nor made.
 ///
 /// # Errors
 ///
