@@ -36,7 +36,7 @@ pub struct Args {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Switches {
     /// Whether nodes are scored; otherwise there is nothing to say about any pod.
-    #[serde(rename = "StorageCapacityScored")]
+    #[serde(rename = "StorageCapacityScoring")]
     pub(crate) is_scored: bool,
 }
 

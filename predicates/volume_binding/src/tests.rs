@@ -349,7 +349,7 @@ fn the_smallest_claim_and_the_smallest_volume_go_first_by_less_than_a_byte() {
 
 /// Scores as of 1.37, with these points instead of the default ones.
 fn scores(points: &str, pod: Pod, storage: Storage) -> Scores {
-    let text = format!(r#"{{"switches":{{"StorageCapacityScored":true}}{points}}}"#);
+    let text = format!(r#"{{"switches":{{"StorageCapacityScoring":true}}{points}}}"#);
     let scorer = nodesift_sdk::configure::<VolumeBinding>(&text).unwrap_or_default();
     cluster(pod, storage).scores(&scorer)
 }

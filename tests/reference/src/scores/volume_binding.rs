@@ -15,7 +15,7 @@ use crate::volumes::{asked_storage, class_of_claim, class_of_volume};
 
 /// The mean over storage classes; 0 where no class is known.
 pub(super) fn score(world: &World<'_>, pod: &Value, feasible: &[&Value]) -> Result<Raw, String> {
-    if !world.switches.has("StorageCapacityScored") {
+    if !world.switches.has("StorageCapacityScoring") {
         return Ok(None);
     }
     let mut points = shape(list(world.profile.arguments("VolumeBinding"), "shape"));
