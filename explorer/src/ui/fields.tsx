@@ -1,6 +1,7 @@
 // Fields of forms: a text that is taken up a moment after the last key, and a choice. Each has its label. Start at TextField.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { visible } from "./shown";
 
 /** The time after the last key until a text is taken up, in milliseconds. */
 const SETTLE_MS = 300;
@@ -83,7 +84,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
       <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {options.map(([option, text]) => (
           <option key={option} value={option}>
-            {text}
+            {visible(text)}
           </option>
         ))}
       </select>

@@ -73,7 +73,11 @@ export function PendingPods({ route, node }: { route: Route; node: NodeDetail })
           </button>
         </div>
       )}
-      {(refused || error) && <p class="field-error">{refused ?? error?.message}</p>}
+      {(refused || error) && (
+        <p class="field-error">
+          <Shown text={refused ?? error?.message ?? ""} />
+        </p>
+      )}
       {times > 0 && groups.length > 0 && !answer && !error && !refused && <p class="muted">Asking …</p>}
       {rows.length > 0 && (
         <>

@@ -42,7 +42,11 @@ export function Scores({ pod, overlay, fits, generation, hrefOf }: ScoresProps) 
         </button>
       )}
       {isAsked && !answer && !error && <p class="muted">Asking for scores …</p>}
-      {error && <p class="field-error">{error.message}</p>}
+      {error && (
+        <p class="field-error">
+          <Shown text={error.message} />
+        </p>
+      )}
       {scores && <Best scores={scores} hrefOf={hrefOf} />}
     </section>
   );
