@@ -101,15 +101,19 @@ func (s *sidecar) config(b *testing.B) string {
 	return path
 }
 
-// registry has the plugin as scheduler_perf takes it. A scheduler is made once its API server answers, and so the sidecar is started
+// registry has the plugins as scheduler_perf takes them. A scheduler is made once its API server answers, and so the sidecar is started
 // with the plugin, and is ready when scheduling begins.
 func (s *sidecar) registry() frameworkruntime.Registry {
-	return frameworkruntime.Registry{plugin.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		if err := s.start(handle.KubeConfig()); err != nil {
-			return nil, err
-		}
-		return plugin.New(ctx, args, handle)
-	}}
+	return frameworkruntime.Registry{
+		plugin.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			if err := s.start(handle.KubeConfig()); err != nil {
+				return nil, err
+			}
+			return plugin.New(ctx, args, handle)
+		},
+		// For a configuration with scores.
+		plugin.HundredsName: plugin.NewHundreds,
+	}
 }
 
 func (s *sidecar) start(server *rest.Config) error {
