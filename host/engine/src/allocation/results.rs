@@ -236,8 +236,7 @@ fn held(device: &Device<'_>, pick: &Pick) -> Result<AllocatedDevice, AllocationE
     let amounts = pick.share.iter().flatten().map(amount);
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     Ok(AllocatedDevice {
-        // What is held says nothing of the request.
-        request: String::new(),
+        request: device.request.clone(),
         driver: device.driver.to_owned(),
         pool: device.pool.to_owned(),
         device: device.device.to_owned(),

@@ -112,7 +112,8 @@ impl<'a> QueryRun<'a> {
             evaluated.map_err(|stop| stopped(stop, subject))
         };
         // Looked up first: the evaluation below caches every verdict.
-        let is_plain = self.query.nodes == Nodes::All && nominated.is_empty();
+        let is_of_all = self.query.nodes == Nodes::All && matches!(self.batch, Batch::All);
+        let is_plain = is_of_all && nominated.is_empty();
         let cached = if is_plain { self.evaluator.lookup(context) } else { None };
         let mut fresh_budget = self.budget.clone();
         let reused = evaluate(self.evaluator, &mut self.budget)?;
