@@ -23,6 +23,8 @@ var (
 	_ fwk.ScorePlugin    = &Plugin{}
 	_ fwk.ScorePlugin    = &Hundreds{}
 	_ fwk.SignPlugin     = &Hundreds{}
+
+	_ fwk.ScoreExtensions = part(ones)
 )
 
 const (
@@ -100,9 +102,13 @@ func (s *cycleState) score(ctx context.Context, nodes []fwk.NodeInfo) (*scored, 
 		return nil, scoresInTree, nil
 	}
 	set, result := s.set, scoresOfAnswer
-	// The next cycle asks for scores at once where this one could have used them.
-	scoring.apart.Store(len(nodes) > int(s.plugin.sidecar.maxScored()) || !isAbout(set, nodes))
-	if !s.scores || scoring.apart.Load() {
+	if scorers := set.Scores().Scorers; len(scorers) > 0 {
+		scoring.note(ctx, versionOf(set), scorers, s.plugin.profile())
+	}
+	apart := len(nodes) > int(s.plugin.sidecar.maxScored()) || !isAbout(set, nodes)
+	// The next cycle asks for scores at once where this one could have used them, and where the scorers of this policy are not known.
+	scoring.apart.Store(apart && scoring.of(versionOf(set)))
+	if !s.scores || apart {
 		var err error
 		if set, err = s.askScores(ctx, nodes); err != nil {
 			return nil, scoresInTree, err
@@ -116,7 +122,7 @@ func (s *cycleState) score(ctx context.Context, nodes []fwk.NodeInfo) (*scored, 
 		// As where PreScore or Score of a plugin fails.
 		return nil, scoresFailed, errors.New(scores.Error)
 	}
-	scoring.note(ctx, scores.Scorers, s.plugin.profile())
+	scoring.note(ctx, versionOf(set), scores.Scorers, s.plugin.profile())
 	if len(scores.Scorers) == 0 {
 		return nil, scoresNone, nil
 	}
@@ -168,22 +174,51 @@ func (p *Plugin) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node 
 	if p.args.Scores != Replace {
 		return 0, nil
 	}
-	total, err := toldOf(state, node)
+	total, err := toldOf(state, node.Node().Name)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
-	return total % hundred, nil
+	return ones(total), nil
 }
 
-// ScoreExtensions are none: totals are of normalized scores.
-func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+// ScoreExtensions tell the totals of the last PreScore.
+func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions {
+	if p.args.Scores != Replace {
+		return nil
+	}
+	return part(ones)
+}
 
-func toldOf(state fwk.CycleState, node fwk.NodeInfo) (int64, error) {
+// part is a part of a total, and tells it of all nodes after Score. Totals are normalized already, so a cycle that scores all of its nodes
+// gets what it has. But a batch of kube-scheduler 1.37 scores the node of the pod before again, after a PreScore about all nodes, and has
+// the scores of the others from an earlier cycle: these are totals among other nodes, which say nothing beside the new one.
+type part func(total int64) int64
+
+func ones(total int64) int64 { return total % hundred }
+
+func hundreds(total int64) int64 { return total / hundred }
+
+// NormalizeScore replaces the scores of nodes; it keeps them where there are no totals.
+func (of part) NormalizeScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
+	if _, err := state.Read(scoresKey); err != nil {
+		return nil
+	}
+	for at := range scores {
+		total, err := toldOf(state, scores[at].Name)
+		if err != nil {
+			return fwk.AsStatus(err)
+		}
+		scores[at].Score = of(total)
+	}
+	return nil
+}
+
+func toldOf(state fwk.CycleState, node string) (int64, error) {
 	data, err := state.Read(scoresKey)
 	if err != nil {
 		return 0, fmt.Errorf("PreScore of %s has not run: %w", Name, err)
 	}
-	return data.(*scored).told(node.Node().Name)
+	return data.(*scored).told(node)
 }
 
 // Hundreds is the plugin that tells the hundreds of the totals that [Plugin] has. It does nothing else.
@@ -205,15 +240,15 @@ func (*Hundreds) Score(_ context.Context, state fwk.CycleState, _ *v1.Pod, node 
 	if _, err := state.Read(scoresKey); err != nil {
 		return 0, nil
 	}
-	total, err := toldOf(state, node)
+	total, err := toldOf(state, node.Node().Name)
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
-	return total / hundred, nil
+	return hundreds(total), nil
 }
 
-// ScoreExtensions are none: totals are of normalized scores.
-func (*Hundreds) ScoreExtensions() fwk.ScoreExtensions { return nil }
+// ScoreExtensions tell the totals of the last PreScore.
+func (*Hundreds) ScoreExtensions() fwk.ScoreExtensions { return part(hundreds) }
 
 // SignPod adds nothing to what [Plugin] signs.
 func (*Hundreds) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) { return nil, nil }

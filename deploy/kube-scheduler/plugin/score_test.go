@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -202,6 +203,46 @@ func TestTheSidecarSaysHowManyNodesItScores(t *testing.T) {
 	}
 }
 
+func TestMoreNodesThanTheSidecarScoresAreScoredWithTheWeightsOfThePolicy(t *testing.T) {
+	fake := startFake(t, "a", "b", "c")
+	fake.capabilities = &nodesiftv1.CapabilitiesResponse{Version: "1", Limits: []*nodesiftv1.NamedAmount{{Name: "scoredNodes", Amount: 2}}}
+	var generation atomic.Uint64
+	generation.Store(1)
+	fake.edit = func(request *nodesiftv1.FilterRequest, response *nodesiftv1.FilterResponse) error {
+		response.Version.PolicyGeneration = generation.Load()
+		if request.GetScores().GetTop() > 0 {
+			response.Pods[0].Scores = &nodesiftv1.PodScores{Scorers: []*nodesiftv1.ScorerAnswer{
+				{Scorer: "ImageLocality", Weight: uint32(7 * generation.Load()), Outcome: "Scored"},
+			}}
+		}
+		return nil
+	}
+	w := newWorld(t, scores, patient(fake.address()), node("a"), node("b"), node("c"))
+	until(t, "the limit is known", func() bool { return w.plugin().sidecar.maxScored() == 2 })
+	weighs := func(want int32) {
+		t.Helper()
+		if _, status := w.score(ours, pod("web").Obj()); !status.IsSuccess() {
+			t.Fatal(status)
+		}
+		if got := w.plugin().scoring.weights(); len(got) != 1 || got[0].Weight != want {
+			t.Errorf("%v, not %d", got, want)
+		}
+	}
+	weighs(7)
+	generation.Store(2)
+	// The answer says that the policy is another one, and the next one has its scorers.
+	weighs(7)
+	weighs(14)
+	weighs(14)
+	var asked []bool
+	for _, request := range fake.asked() {
+		asked = append(asked, request.GetScores().GetTop() > 0)
+	}
+	if want := []bool{true, false, true, false}; !slices.Equal(asked, want) {
+		t.Errorf("asked for scores: %v, not %v", asked, want)
+	}
+}
+
 func TestWhatCannotBeScoredIsNotPlaced(t *testing.T) {
 	fake := startFake(t, "a", "b")
 	fake.edit = func(_ *nodesiftv1.FilterRequest, response *nodesiftv1.FilterResponse) error {
@@ -243,6 +284,33 @@ func TestTotalsThatAreTooGreatKeepTheirOrder(t *testing.T) {
 	wanted(t, got, status, map[string]int64{"a": maxTold, "b": maxTold / 2, "c": 0})
 }
 
+// As a batch of kube-scheduler 1.37 has them: one node is scored again, and the scores of others are of an earlier cycle.
+func TestScoresOfAnEarlierCycleBecomeThoseOfTheLastPreScore(t *testing.T) {
+	fake := startFake(t, "a", "b")
+	fake.set(gives(map[string]int64{"a": 150, "b": 120}))
+	w := newWorld(t, scores, patient(fake.address()), node("a"), node("b"))
+	earlier := func() fwk.NodeScoreList { return fwk.NodeScoreList{{Name: "a", Score: 77}, {Name: "b", Score: 20}} }
+	_, _, state := w.cycle(ours, pod("web").Obj())
+	for what, extensions := range map[string]fwk.ScoreExtensions{Name: w.plugin().ScoreExtensions(), HundredsName: (&Hundreds{}).ScoreExtensions()} {
+		list := earlier()
+		if status := extensions.NormalizeScore(w.ctx, state, nil, list); !status.IsSuccess() || !slices.Equal(list, earlier()) {
+			t.Errorf("%s without totals: %v, %v", what, status, list)
+		}
+	}
+	if status := w.plugin().PreScore(w.ctx, state, pod("web").Obj(), w.nodes()); !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	for what, of := range map[string]struct {
+		extensions fwk.ScoreExtensions
+		a, b       int64
+	}{Name: {w.plugin().ScoreExtensions(), 50, 20}, HundredsName: {(&Hundreds{}).ScoreExtensions(), 1, 1}} {
+		list := earlier()
+		if status := of.extensions.NormalizeScore(w.ctx, state, nil, list); !status.IsSuccess() || list[0].Score != of.a || list[1].Score != of.b {
+			t.Errorf("%s: %v, %v", what, status, list)
+		}
+	}
+}
+
 func TestPartsOfATotalWithOtherWeightsAreRefused(t *testing.T) {
 	for _, of := range []struct {
 		ones, hundreds int64
@@ -276,7 +344,7 @@ func TestWhatAScorerReadsThatKubeSchedulerLacksIsNotSigned(t *testing.T) {
 	if got := sign(); got != "pods that SpotLast scores are not signable" {
 		t.Errorf("%q", got)
 	}
-	p.scoring.note(w.ctx, []nodesift.ScorerOutcome{{Name: "TaintToleration", Weight: 3}, {Name: "ImageLocality", Weight: 1}}, p.profile())
+	p.scoring.note(w.ctx, policyVersion{}, []nodesift.ScorerOutcome{{Name: "TaintToleration", Weight: 3}, {Name: "ImageLocality", Weight: 1}}, p.profile())
 	if got := sign(); got != "" {
 		t.Errorf("%q", got)
 	}

@@ -29,9 +29,10 @@ type scoring struct {
 	apart atomic.Bool
 
 	mutex sync.Mutex
-	// The scorers of the last answer with scores, and whether there was one.
+	// The scorers of the last answer with scores, whether there was one, and the policy that they are of.
 	scorers []nodesift.ScorerOutcome
 	known   bool
+	version policyVersion
 }
 
 // weights are those of the scorers of the policy, in its order. Before an answer had them, they are those of kube-scheduler's default profile.
@@ -55,11 +56,19 @@ func (s *scoring) policy() ([]nodesift.ScorerOutcome, bool) {
 	return s.scorers, s.known
 }
 
+// of tells whether the scorers of a policy are known.
+func (s *scoring) of(version policyVersion) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.known && s.version == version
+}
+
 // note notes the scorers of the policy, and logs what an operator does not expect of them, once for each policy.
-func (s *scoring) note(ctx context.Context, scorers []nodesift.ScorerOutcome, profile profile) {
+func (s *scoring) note(ctx context.Context, version policyVersion, scorers []nodesift.ScorerOutcome, profile profile) {
 	same := func(a, b nodesift.ScorerOutcome) bool { return a.Name == b.Name && a.Weight == b.Weight }
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.version = version
 	if s.known && slices.EqualFunc(s.scorers, scorers, same) {
 		return
 	}
