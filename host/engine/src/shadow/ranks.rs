@@ -86,7 +86,7 @@ impl ScoreDifference {
 }
 
 impl Totals {
-    /// Number of rows.
+    /// Number of rows that have a total.
     pub(super) fn count(&self) -> usize {
         self.totals.len()
     }
