@@ -56,7 +56,10 @@ export class Scorer extends Predicate {
       throw new TypeError('score returns a score for each row, skip or failed(…)');
     }
     if (returned.length !== rows) throw new TypeError(`score returns ${returned.length} scores for ${rows} rows`);
-    return { tag: 'by-row', val: Array.from(returned, raw) };
+    // By index: `Array.from` takes a step of an iterator for each row.
+    const scores = new Array(rows);
+    for (let row = 0; row < rows; row += 1) scores[row] = raw(returned[row]);
+    return { tag: 'by-row', val: scores };
   }
 
   _scoreByNode(args, rows) {
