@@ -6,7 +6,7 @@ is said. No node is rejected.
 
 from dataclasses import dataclass
 
-from nodesift import SKIP, Node, Pod, Skip, node_scorer
+from nodesift import SKIP, Nodes, Pod, Skip, scorer
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Args:
             raise ValueError("label: must not be empty")
 
 
-@node_scorer(
+@scorer(
     name="{{type}}",
     summary="prefers nodes that belong to the pod's team",
     # What it reads, and all that it can read: a policy allows no more than this.
@@ -29,8 +29,11 @@ class Args:
     # Scores are from 0 to 100 as they are. Of counts and costs, another normalization makes such scores.
     normalization="none",
 )
-def {{ident}}(pod: Pod, node: Node, args: Args) -> int | Skip:
+def {{ident}}(pod: Pod, nodes: Nodes, args: Args) -> list[int] | Skip:
     team = pod.label(args.label)
     if team is None:
         return SKIP
-    return 100 if node.label(args.label) == team else 0
+    # A column has a code per node, and equal texts have equal codes. `node_scorer` looks at one node at a time, which takes longer.
+    labels = nodes.labels(args.label)
+    wanted = labels.code(team)
+    return [100 if code == wanted else 0 for code in labels.codes]
