@@ -11,6 +11,6 @@ for version in ${*:-1.35 1.36 1.37}; do
 		arguments=(-modfile="go.$version.mod" -tags "kubernetes_${version/./_}")
 	fi
 	echo "kube-scheduler $version"
-	go vet "${arguments[@]}" ./plugin ./cmd/...
+	go vet -trimpath "${arguments[@]}" ./plugin ./cmd/...
 	go test -trimpath -vet off "${arguments[@]}" ./plugin
 done
