@@ -95,7 +95,7 @@ pub use scenarios::trial::{Trial, TrialFault};
 pub use scenarios::warm_up::WarmUp;
 pub use scores::{
     ActiveScorer, NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerChanges, ScorerOutcome, ScorerScores,
-    WeightChange,
+    WeightChange, normalize,
 };
 pub use set_aside::Aside;
 pub use shadow::{

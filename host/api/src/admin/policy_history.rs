@@ -58,7 +58,7 @@ struct Reload<'a> {
     removed: Vec<&'a str>,
     /// Predicates whose component is another one since then.
     replaced: Vec<&'a str>,
-    /// What is other of its scorers.
+    /// Differences of the scorers from those of the policy before.
     scorers: Scorers<'a>,
     failures: Vec<Step<'a>>,
     /// Failures beyond those listed.

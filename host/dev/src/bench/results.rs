@@ -37,9 +37,9 @@ pub(super) struct PodFigures {
     pub(super) row_changed_ns: u64,
     /// After a pod that none of its constraints matches was bound.
     pub(super) other_row_changed_ns: u64,
-    /// As `cold_ns`, and the nodes that fit are scored: the ten best are in the answer.
+    /// Time of `cold_ns` where the nodes that fit are scored: the ten best are in the answer.
     pub(super) scored_cold_ns: u64,
-    /// As `warm_ns`, and every score is cached.
+    /// Time of `warm_ns` where every score is cached.
     pub(super) scored_warm_ns: u64,
     #[serde(flatten)]
     pub(super) native: NativeFigures,

@@ -65,7 +65,7 @@ fn by_pod(results: &Results, paint: Paint) -> String {
     render(&drawing) + "\n"
 }
 
-/// The same pods with scores.
+/// Table of the same pods where the nodes that fit are scored.
 fn scored(results: &Results, paint: Paint) -> String {
     let mut drawing = table(paint, &["pod, with scores", "cold", "warm", "warm/warm without"], &[1, 2, 3]);
     for (at, pod) in results.pods.iter().enumerate() {

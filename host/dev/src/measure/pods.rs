@@ -44,9 +44,9 @@ pub(crate) struct PodTimes {
     pub(crate) row_changed: Duration,
     /// A pod that none of the pod's constraints matches was bound since the last evaluation.
     pub(crate) other_row_changed: Duration,
-    /// As `cold`, and the nodes that fit are scored.
+    /// Time of `cold` where the nodes that fit are scored.
     pub(crate) scored_cold: Duration,
-    /// As `warm`, and every score is cached.
+    /// Time of `warm` where every score is cached.
     pub(crate) scored_warm: Duration,
 }
 

@@ -200,6 +200,12 @@ impl Context {
         self.now
     }
 
+    /// Sets the rows of the cluster on which the pod fits, as flags: one entry per row of the cluster.
+    #[must_use]
+    pub fn with_candidates(self, candidates: Arc<[u8]>) -> Self {
+        Self { candidates: Some(candidates), ..self }
+    }
+
     /// The facts for the same pod about every row, of which it fits these.
     pub(crate) fn among(&self, rows: &[Row]) -> Self {
         let mut flags = vec![0; self.snapshot.node_count()];

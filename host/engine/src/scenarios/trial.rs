@@ -57,7 +57,7 @@ pub struct TrialFault {
 }
 
 impl TrialFault {
-    /// What has failed, in messages: `predicate` or `scorer`. One of each can have the same name.
+    /// Name of the failed role in messages: `predicate` or `scorer`. One of each can have the same name.
     pub fn role(&self) -> &'static str {
         if self.is_of_scorer { "scorer" } else { "predicate" }
     }

@@ -11,15 +11,15 @@ use crate::policy::ActivePolicy;
 /// Scorers that one policy has and another has not, or has otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScorerChanges {
-    /// Those that only the other policy has, in its order, with their weights.
+    /// Scorers that only the other policy has, in its order, with their weights.
     pub added: Vec<(Arc<str>, i64)>,
-    /// Those that only the one policy has, sorted by name, with their weights.
+    /// Scorers that only the one policy has, sorted by name, with their weights.
     pub removed: Vec<(Arc<str>, i64)>,
-    /// Those whose component is another one, in the order of the other policy.
+    /// Scorers whose component is another one, in the order of the other policy.
     pub replaced: Vec<Arc<str>>,
-    /// Those whose component is the same and has other arguments, limits or allowed imports.
+    /// Scorers whose component is the same and has other arguments, limits or allowed imports.
     pub reconfigured: Vec<Arc<str>>,
-    /// Those with another weight, in the order of the other policy.
+    /// Scorers with another weight, in the order of the other policy.
     pub weights: Vec<WeightChange>,
 }
 
@@ -47,7 +47,7 @@ impl ScorerChanges {
     }
 }
 
-/// What of a policy's scorers tells whether another's are the same. It keeps no module loaded.
+/// Names, weights and digests of a policy's scorers, by which they are compared with those of another one. It keeps no module loaded.
 #[derive(Debug)]
 pub(crate) struct KnownScorers(BTreeMap<Arc<str>, Known>);
 

@@ -131,7 +131,7 @@ pub struct Differences {
     pub gaining: u64,
     /// Changes by the name of the predicate that rejects the nodes.
     pub predicates: BTreeMap<Arc<str>, Effect>,
-    /// Changes of scores.
+    /// How the second policy's scores change the order of the nodes that fit.
     pub scores: ScoreDifferences,
 }
 

@@ -63,7 +63,7 @@ pub struct RecordedDifference {
 pub struct RecordedBest {
     /// Number of them now, and their names, of which the last may be missing.
     pub before: (usize, Vec<String>),
-    /// Those that would be best.
+    /// Names of the nodes that would be best.
     pub after: (usize, Vec<String>),
 }
 

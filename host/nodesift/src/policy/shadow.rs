@@ -103,7 +103,7 @@ fn rendered(status: &Value) -> String {
     out
 }
 
-/// What changes of the order of nodes, in one line.
+/// Changes of the order of nodes, in one line.
 fn ordered(scores: &Value) -> String {
     let count = |field: &str| scores[field].as_u64().unwrap_or(0);
     let mean = scores["meanPlaces"]

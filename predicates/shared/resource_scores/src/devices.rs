@@ -12,9 +12,9 @@ use crate::name::may_be_served;
 /// Devices of a class that a row sees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// All of them.
+    /// Number of devices of the class.
     pub(crate) devices: i64,
-    /// Those that claims have, or have shares of.
+    /// Number of these devices that claims have, or have shares of.
     pub(crate) in_use: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What scorers say in a trial, judged as an answer would judge it: a pod can be scored, and its scores are from 0 to 100 once they are
+//! Scores of a trial, judged as an answer would judge it: a pod can be scored, and its scores are from 0 to 100 once they are
 //! normalized. Start at [`Judge::try_scorer`].
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Judge<'a> {
     context: &'a Arc<Context>,
     /// The rows of the sample.
     sample: &'a [Row],
-    /// Those that the pod fits by all predicates of the policy; known once some score needs it.
+    /// Rows that the pod fits by all predicates of the policy; known once some score needs it.
     fitting: Option<Vec<Row>>,
 }
 

@@ -1,4 +1,4 @@
-//! What `nodesift policy diff` says of scorers and scores: which scorers differ, and for which pods other nodes would be best. Start at
+//! Scorers and scores in the output of `nodesift policy diff`: which scorers differ, and for which pods other nodes would be best. Start at
 //! [`BestNodes::new`].
 
 use std::fmt::Write as _;
