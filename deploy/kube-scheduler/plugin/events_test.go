@@ -27,7 +27,8 @@ func (w *world) hinted(pod *v1.Pod, resource fwk.EventResource, action fwk.Actio
 		w.t.Fatal(err)
 	}
 	for _, event := range events {
-		if event.Event.Resource != resource || event.Event.ActionType&action == 0 {
+		isMeant := event.Event.Resource == resource || event.Event.Resource == fwk.Pod && resource == assignedPod
+		if !isMeant || event.Event.ActionType&action == 0 {
 			continue
 		}
 		hint, err := event.QueueingHintFn(logger, pod, old, new)
@@ -66,7 +67,7 @@ func TestAPodComesBackWithEventsThatThePredicatesWaitFor(t *testing.T) {
 		for what, hints := range map[string][2]fwk.QueueingHint{
 			"a node with the label joins": {w.hinted(web, fwk.Node, fwk.Add, nil, labelled), wanted.labelled},
 			"a node without it joins":     {w.hinted(web, fwk.Node, fwk.Add, nil, node("c")), wanted.plain},
-			"a pod is deleted":            {w.hinted(web, fwk.Pod, fwk.Delete, victim, nil), wanted.deleted},
+			"a pod is deleted":            {w.hinted(web, assignedPod, fwk.Delete, victim, nil), wanted.deleted},
 			"a node is tainted":           {w.hinted(web, fwk.Node, fwk.UpdateNodeTaint, old, tainted), wanted.taintUp},
 		} {
 			if hints[0] != hints[1] {

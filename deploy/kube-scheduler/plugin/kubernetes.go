@@ -29,6 +29,11 @@ func (r *dryRun) SelectVictimsOnNode(
 	})
 }
 
+// evicted is what is evicted at once: a pod.
+type evicted = fwk.PodInfo
+
+func podsOf(victim evicted) []fwk.PodInfo { return []fwk.PodInfo{victim} }
+
 // isEligible tells whether kube-scheduler's configuration lets a pod evict another one.
 func (r *dryRun) isEligible(node fwk.NodeInfo, victim fwk.PodInfo, pod *v1.Pod) bool {
 	return r.IsEligiblePod(node, victim, pod)

@@ -40,6 +40,11 @@ func (r *dryRun) SelectVictimsOnNode(
 // isGroup tells whether pods are evicted together or not at all.
 func isGroup(victim *preemption.DomainVictim) bool { return victim.Type() != fwk.PodKeyType }
 
+// evicted is what is evicted at once: a pod, or a group of pods.
+type evicted = preemption.Victim
+
+func podsOf(victim evicted) []fwk.PodInfo { return victim.Pods() }
+
 // isEligible tells whether kube-scheduler's configuration lets a pod evict another one.
 func (r *dryRun) isEligible(node fwk.NodeInfo, victim fwk.PodInfo, pod *v1.Pod) bool {
 	return r.IsEligiblePod(node, preemption.NewPodVictim(victim, nil, nil), pod)

@@ -37,9 +37,10 @@ func (p *Plugin) eligible(taken defaultpreemption.IsEligiblePodFunc) defaultpree
 	if known := p.sidecar.client.Supported(); known == nil || !known.Policy.StaticPodsStay {
 		return taken
 	}
-	return func(node fwk.NodeInfo, victim fwk.PodInfo, preemptor *v1.Pod) bool {
+	return func(node fwk.NodeInfo, victim evicted, preemptor *v1.Pod) bool {
 		isNode := func(owner metav1.OwnerReference) bool { return owner.Kind == "Node" }
-		return !slices.ContainsFunc(victim.GetPod().OwnerReferences, isNode) && taken(node, victim, preemptor)
+		isStatic := func(pod fwk.PodInfo) bool { return slices.ContainsFunc(pod.GetPod().OwnerReferences, isNode) }
+		return !slices.ContainsFunc(podsOf(victim), isStatic) && taken(node, victim, preemptor)
 	}
 }
 
