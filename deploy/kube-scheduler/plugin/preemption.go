@@ -11,7 +11,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
-	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // preemptionPlugin is kube-scheduler's DefaultPreemption, whose dry run asks the sidecar about many nodes at once.
@@ -64,7 +63,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	own := *p.preemption.DefaultPreemption
 	own.IsEligiblePod = p.eligible(own.IsEligiblePod)
 	run := &dryRun{DefaultPreemption: &own, plugin: p, statuses: statuses}
-	own.Evaluator = preemption.NewEvaluator(defaultpreemption.Name, p.handle, run, own.Executor)
+	own.Evaluator = newEvaluator(p.handle, &own, run)
 	result, status := own.PostFilter(ctx, state, pod, run)
 	if result != nil && result.Mode() == fwk.ModeOverride {
 		p.nominations.set(pod, result.NominatedNodeName)
