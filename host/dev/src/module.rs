@@ -33,6 +33,7 @@ mod scoring;
 mod subject;
 mod test;
 mod wit;
+mod world;
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -20,12 +20,13 @@ use nodesift_source::files;
 use serde::Serialize;
 
 use super::accounting;
-use super::call::{Modules, World, read};
+use super::call::{Modules, read};
 use super::cases::NodeSums;
 use super::check::report::BEFORE;
 use super::growth::Growth;
 use super::scoring::{self, Scoring, Shown, bounds, ranked, scored};
 use super::subject::{Question, Subject};
+use super::world::World;
 use crate::args::{Format, ModuleBenchArgs};
 use crate::limits::{
     MODULE_BENCH_ROUNDS, MODULE_BENCH_SPARE_WAIT, MODULE_BENCH_TIME, MODULE_BENCH_WARM_UP, SCORES_SHOWN,

@@ -25,10 +25,11 @@ use nodesift_sandbox::wire::scoring::Normalization;
 use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
 
 use super::accounting;
-use super::call::{Modules, World, read};
+use super::call::{Modules, read};
 use super::growth::Growth;
 use super::scoring::{Scoring, bounds, scored};
 use super::subject::{Question, Subject, grants};
+use super::world::World;
 use crate::args::ModuleCheckArgs;
 use crate::limits::CHECK_NODES;
 use grown::Call;

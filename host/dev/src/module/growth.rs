@@ -14,10 +14,10 @@ use nodesift_sandbox::Module;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::wire::scoring::Scores;
 
-use super::call::World;
 use super::cases::NodeSums;
 use super::scoring;
 use super::subject::Question;
+use super::world::World;
 use crate::limits::{GROWTH_COPIES, GROWTH_LABELS, GROWTH_PODS};
 
 /// Labels with few values in any cluster, however large.

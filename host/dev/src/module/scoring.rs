@@ -10,7 +10,7 @@ use nodesift_sandbox::wire::scoring::{NO_SCORE, Normalization, Scores};
 use nodesift_sandbox::{Interface, Module};
 use serde::Serialize;
 
-use super::call::World;
+use super::world::World;
 use crate::limits::SCORES_SHOWN;
 use nodesift::terminal::{Paint, counted, render, table};
 

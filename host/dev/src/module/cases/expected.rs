@@ -83,3 +83,8 @@ pub(in crate::module) struct Rejection {
     /// Status code of kube-scheduler; `None` for any.
     pub(in crate::module) code: Option<Code>,
 }
+
+/// The problem of a name that no node of the case has.
+pub(super) fn unknown(name: &str, nodes: &[String]) -> String {
+    format!("{name:?} is no node of the case; there are {}", nodes.join(", "))
+}

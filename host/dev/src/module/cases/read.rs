@@ -10,7 +10,7 @@ use nodesift_policy::{PolicyError, Problem};
 use nodesift_sandbox::Code;
 use serde_json::json;
 
-use super::expected::{Expected, ExpectedFault, Rejection, Wanted};
+use super::expected::{Expected, ExpectedFault, Rejection, Wanted, unknown};
 use super::objects::{NodeSums, Reading};
 use super::scores;
 use super::settings::{Beside, Settings};
@@ -356,10 +356,6 @@ fn wanted(reader: &mut Reader, fields: &Fields<'_>, nodes: &[String]) -> Option<
         }
     }
     Some(wanted)
-}
-
-pub(super) fn unknown(name: &str, nodes: &[String]) -> String {
-    format!("{name:?} is no node of the case; there are {}", nodes.join(", "))
 }
 
 fn rejection(reader: &mut Reader, at: &At<Tree>, path: &str) -> Option<Rejection> {

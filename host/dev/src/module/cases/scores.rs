@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nodesift_policy::tree::{At, Fields, Reader, Tree};
 use nodesift_sandbox::wire::scoring::NO_SCORE;
 
-use super::expected::{WantedScore, WantedScores};
-use super::read::unknown;
+use super::expected::{WantedScore, WantedScores, unknown};
 
 /// The fields of a case that say so; it has one of them at most.
 pub(super) const FIELDS: [&str; 3] = ["scores", "skipped", "error"];

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::{Failure, Module};
 
-use super::super::call::World;
 use super::super::growth::Growth;
 use super::super::scoring::{Scoring, bounds, scored};
 use super::super::subject::Question;
+use super::super::world::World;
 use super::OUTSIDE;
 use super::report::Check;
 use super::verdicts::{failures_of, fitting, scores_of};

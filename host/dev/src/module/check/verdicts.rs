@@ -9,8 +9,8 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::wire::scoring::{NO_SCORE, Scores};
 use nodesift_sandbox::{Failure, Module};
 
-use super::super::call::World;
 use super::super::scoring;
+use super::super::world::World;
 
 /// Answer of a module about one node of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
