@@ -246,7 +246,7 @@ func (p *Plugin) confirm(ctx context.Context, c *cycle, node string, epoch uint6
 		nodesift.OnNodes(node), nodesift.WithOverlay(nodesift.Overlay{RemovedPods: []nodesift.Pod{named}}), nodesift.AllowFaults(),
 		nodesift.Skip(append(slices.Clip(p.args.Skip), partiesPredicate)...),
 	}
-	if required, overdue := p.required(c.pod); !required.none() && !overdue {
+	if required, overdue := p.required(); !required.none() && !overdue {
 		options = append(options, nodesift.AtLeast(text(required[nodesKind]), text(required[podsKind])),
 			nodesift.Patience(p.sidecar.judgeTimeout))
 	}

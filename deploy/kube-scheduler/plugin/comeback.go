@@ -76,7 +76,7 @@ func (p *Plugin) answers() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), p.args.CallTimeout.Duration)
 	defer cancel()
 	pod := podOfNobody(p.handle.ProfileName())
-	required, overdue := p.required(pod)
+	required, overdue := p.required()
 	options := append(p.atLeast(required, overdue), nodesift.Skip(p.args.Skip...), nodesift.AllowFaults())
 	set, err := p.sidecar.client.Feasible(ctx, nodesift.WholePod(pod), options...)
 	if err != nil {

@@ -166,26 +166,27 @@ func TestAnswersAreAsNewAsWhatTheInformersHaveShown(t *testing.T) {
 	fake := startFake(t, "a")
 	seen := node("a")
 	seen.ResourceVersion = "41"
-	other := pod("other").Obj()
+	other := pod("other").Node("a").Obj()
 	other.ResourceVersion = "57"
 	w := newWorld(t, full, patient(fake.address(), failing), seen, other)
 	web := pod("web").Obj()
 	web.ResourceVersion = "43"
 	until(t, "the plugin has seen both objects", func() bool {
-		required, _ := w.plugin().observed.required(web)
+		required, _ := w.plugin().observed.required()
 		return required == versions{nodesKind: 41, podsKind: 57}
 	})
 	w.cycle(ours, web)
+	// Its own version is said with its name, and is not waited for.
 	web.ResourceVersion = "99"
 	w.cycle(ours, web)
 	// What a hint is told of counts too, though no informer has shown it to this plugin yet.
-	gone := pod("gone").Obj()
+	gone := pod("gone").Node("a").Obj()
 	gone.ResourceVersion = "120"
 	if _, err := w.plugin().hint("NodeResourcesFit", nil)(logger, web, gone, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.cycle(ours, web)
-	for at, wanted := range []string{"57", "99", "120"} {
+	for at, wanted := range []string{"57", "57", "120"} {
 		required := fake.asked()[at].GetConsistency()
 		if required.GetMinNodesResourceVersion() != "41" || required.GetMinPodsResourceVersion() != wanted || required.GetDeadlineMs() != 5 {
 			t.Errorf("request %d: %v", at, required)

@@ -130,12 +130,7 @@ func (p *Plugin) hintParties(_ klog.Logger, pod *v1.Pod, _, node any) (fwk.Queue
 func (p *Plugin) hint(predicate string, own fwk.QueueingHintFn) fwk.QueueingHintFn {
 	return func(logger klog.Logger, pod *v1.Pod, old, new any) (fwk.QueueingHint, error) {
 		// Whatever brings the pod back, the next answer must have seen.
-		// The older of two states can have a version of before versions went back.
-		if new != nil {
-			p.observed.see(new)
-		} else {
-			p.observed.see(old)
-		}
+		p.see(old, new)
 		if !p.rejections.by(pod.UID, predicate, p.inTree) {
 			return fwk.QueueSkip, nil
 		}
@@ -143,5 +138,22 @@ func (p *Plugin) hint(predicate string, own fwk.QueueingHintFn) fwk.QueueingHint
 			return fwk.Queue, nil
 		}
 		return own(logger, pod, old, new)
+	}
+}
+
+// see notes the version of what an event is about. The older of two states can have a version of before versions went back.
+func (p *Plugin) see(old, new any) {
+	before, _ := old.(*v1.Pod)
+	switch of := new.(type) {
+	case *v1.Pod:
+		p.seePod(before, of, false)
+	case nil:
+		if before != nil {
+			p.seePod(nil, before, true)
+		} else {
+			p.observed.see(old)
+		}
+	default:
+		p.observed.see(new)
 	}
 }

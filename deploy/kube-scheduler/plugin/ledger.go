@@ -21,6 +21,8 @@ type ledger struct {
 	// The newest stream on which anything was taken in, and how many placements were taken in there.
 	stream  uint64
 	settled int
+	// Placements that informers have shown bound, until an answer has seen that too.
+	shownBound []shownBound
 	// When the sidecar has last answered anything on the stream.
 	answered time.Time
 	// Entries that it has not taken in when they were told, and the run of such refusals.
@@ -48,6 +50,14 @@ type entry struct {
 	refusal *refusal
 	// Changes of a request with this one, after one has failed; 0 is any number.
 	most int
+	// The version in which informers have shown it bound; 0 where they have not.
+	shown uint64
+}
+
+// shownBound is a placement, and the version in which informers have shown it bound.
+type shownBound struct {
+	uid     types.UID
+	version uint64
 }
 
 // refusal is a placement that does not come through: the sidecar refuses it, or fails or says nothing whenever it is told of it.
@@ -92,6 +102,45 @@ func (l *ledger) unreserve(uid types.UID) bool {
 	return true
 }
 
+// shownAsPlaced notes that an informer has shown a pod bound, and tells whether answers have counted it just so since it was placed: the
+// sidecar need not have seen the binding. It stays in the ledger until an answer has seen it, so that a process that begins before is told.
+func (l *ledger) shownAsPlaced(pod *v1.Pod) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	e := l.entries[pod.UID]
+	version := number(pod.ResourceVersion)
+	if e == nil || version == 0 || !e.counts(l.stream) {
+		return false
+	}
+	placed := *e.pod
+	placed.Spec.NodeName = e.node
+	if !alike(&placed, pod) {
+		return false
+	}
+	if e.shown == 0 {
+		e.shown = version
+		l.shownBound = append(l.shownBound, shownBound{pod.UID, version})
+	}
+	return true
+}
+
+// reached ends placements that an answer has seen bound, by its version of pods.
+func (l *ledger) reached(version uint64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.shownBound = slices.DeleteFunc(l.shownBound, func(of shownBound) bool {
+		e := l.entries[of.uid]
+		if e == nil || e.shown != of.version {
+			return true
+		}
+		if of.version > version {
+			return false
+		}
+		l.replace(of.uid, nil)
+		return true
+	})
+}
+
 // shown ends a placement: the informer has shown what became of the pod, and requests require what it has shown.
 func (l *ledger) shown(uid types.UID) {
 	l.mutex.Lock()
@@ -121,7 +170,8 @@ func (e *entry) counts(stream uint64) bool { return e.node != "" && e.stream == 
 
 // isOwed tells whether the sidecar has to be told this on a stream. It is called with the lock.
 func (l *ledger) isOwed(e *entry, stream uint64) bool {
-	old := stream != 0 && e.stream != stream || l.now().Sub(e.at) > placementRenewal
+	// One that is bound is there when its lifetime is over.
+	old := stream != 0 && e.stream != stream || e.shown == 0 && l.now().Sub(e.at) > placementRenewal
 	return !e.sent && !l.isAside(e) && (e.stream == 0 || old)
 }
 
@@ -265,7 +315,14 @@ func (l *ledger) placed(stream uint64) bool {
 	return true
 }
 
-// has tells whether a pod is placed on a node, and not shown there yet.
+// holds tells whether anything is noted of a pod.
+func (l *ledger) holds(uid types.UID) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.entries[uid] != nil
+}
+
+// has tells whether a pod is placed on a node, and no answer has seen it bound there yet.
 func (l *ledger) has(uid types.UID, node string) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -66,23 +66,11 @@ func observe(ctx context.Context, p *Plugin) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := func(pod *v1.Pod, gone bool) {
-		p.nominations.shown(pod, gone)
-		if gone || pod.Spec.NodeName != "" {
-			p.sidecar.ledger.shown(pod.UID)
-			p.rejections.drop(pod.UID)
-			p.overWith(pod, gone)
-		}
-	}
 	pods := factory.Core().V1().Pods().Informer()
 	onPods, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(pod any) { o.see(pod); shown(pod.(*v1.Pod), false) },
-		UpdateFunc: func(_, pod any) { o.see(pod); shown(pod.(*v1.Pod), false) },
-		DeleteFunc: func(deleted any) {
-			if pod, ok := o.deleted(deleted).(*v1.Pod); ok {
-				shown(pod, true)
-			}
-		},
+		AddFunc:    func(pod any) { p.podShown(nil, pod.(*v1.Pod)) },
+		UpdateFunc: func(old, pod any) { p.podShown(old.(*v1.Pod), pod.(*v1.Pod)) },
+		DeleteFunc: p.podGone,
 	})
 	if err != nil {
 		return nil, err
@@ -92,16 +80,6 @@ func observe(ctx context.Context, p *Plugin) (*observed, error) {
 		_ = pods.RemoveEventHandler(onPods)
 	})
 	return o, nil
-}
-
-// deleted notes a deletion, and is the object. What a new list lacks has the version of its last state, which is not that of a
-// deletion, and can be of before versions went back.
-func (o *observed) deleted(object any) any {
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		return unknown.Obj
-	}
-	o.see(object)
-	return object
 }
 
 // see notes the resourceVersion of a Node or Pod. A deletion has one of its own.
@@ -120,15 +98,14 @@ func (o *observed) see(object any) {
 	o.kinds[kind].newest = max(o.kinds[kind].newest, version)
 }
 
-// required are what an answer about a pod has to be as new as, and whether the sidecar has lacked versions for so long that it is
-// asked without any, to see what it has.
-func (o *observed) required(pod *v1.Pod) (required versions, overdue bool) {
+// required are what an answer has to be as new as, and whether the sidecar has lacked versions for so long that it is asked without any,
+// to see what it has.
+func (o *observed) required() (required versions, overdue bool) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	own := versions{podsKind: number(pod.ResourceVersion)}
 	for kind, of := range o.kinds {
 		if of.waivedSince.IsZero() {
-			required[kind] = max(of.newest, own[kind])
+			required[kind] = of.newest
 		}
 	}
 	return required, o.said >= versionAnswers && o.now().Sub(o.lackingSince) >= versionPatience

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -55,11 +54,11 @@ func newRestored(t *testing.T, has uint64) *restored {
 	}
 	seen := node("a")
 	seen.ResourceVersion = "41"
-	old := pod("old").Obj()
+	old := pod("old").Node("a").Obj()
 	old.ResourceVersion = "500"
 	r.world = newWorld(t, full, patient(fake.address(), failing), seen, old)
 	until(t, "the plugin has seen both objects", func() bool {
-		required, _ := r.plugin().observed.required(pod("web").Obj())
+		required, _ := r.plugin().observed.required()
 		return required == versions{nodesKind: 41, podsKind: 500}
 	})
 	r.plugin().observed.clock = r.clock.now
@@ -174,16 +173,16 @@ func TestTheTimeOfAHaltDoesNotCount(t *testing.T) {
 
 func TestWhatANewListLacksHasNoVersionOfADeletion(t *testing.T) {
 	fake := startFake(t, "a")
-	w := newWorld(t, full, patient(fake.address(), failing), node("a"))
-	late := pod("late").Obj()
+	p := newWorld(t, full, patient(fake.address(), failing), node("a")).plugin()
+	late := pod("late").Node("a").Obj()
 	late.ResourceVersion = "500"
-	w.plugin().observed.deleted(cache.DeletedFinalStateUnknown{Key: "default/late", Obj: late})
-	if required, _ := w.plugin().observed.required(pod("web").Obj()); required[podsKind] != 0 {
+	p.podGone(cache.DeletedFinalStateUnknown{Key: "default/late", Obj: late})
+	if required, _ := p.observed.required(); required[podsKind] != 0 {
 		t.Errorf("%v", required)
 	}
-	late.ObjectMeta = metav1.ObjectMeta{ResourceVersion: "600"}
-	w.plugin().observed.deleted(late)
-	if required, _ := w.plugin().observed.required(pod("web").Obj()); required[podsKind] != 600 {
+	late.ResourceVersion = "600"
+	p.podGone(late)
+	if required, _ := p.observed.required(); required[podsKind] != 600 {
 		t.Errorf("%v", required)
 	}
 }

@@ -173,12 +173,15 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 		if p.sidecar.manyOwed(stream) {
 			return nodesift.Set{}, p.sidecar.whyHeld()
 		}
-		required, overdue := p.required(c.pod)
+		required, overdue := p.required()
 		changes, sent := p.sidecar.ledger.unsent(stream, maxChangesWithQuestion)
 		set, err := p.sidecar.stream.Feasible(ctx, c.named, slices.Concat(options, p.atLeast(required, overdue), changes)...)
 		p.sidecar.ledger.settle(sent, nodesift.Changes{Assumed: set.Assumed(), Forgotten: set.Forgotten(), Stream: set.Stream()}, err)
 		p.sidecar.rode(len(sent), err)
 		p.sidecar.slow.note(ctx, c.pod, len(sent), err)
+		if err == nil {
+			p.sidecar.ledger.reached(number(set.Version().PodsResourceVersion))
+		}
 		switch {
 		case c.known && (errors.Is(err, nodesift.ErrChanged) || errors.Is(err, nodesift.ErrNotFound)):
 			c.known = false
@@ -200,12 +203,12 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 	}
 }
 
-// required are the versions that an answer about a pod must have, and whether the sidecar has lacked some for too long.
-func (p *Plugin) required(pod *v1.Pod) (versions, bool) {
+// required are the versions that an answer must have, and whether the sidecar has lacked some for too long.
+func (p *Plugin) required() (versions, bool) {
 	if p.args.ConsistencyTimeout.Duration == 0 {
 		return versions{}, false
 	}
-	return p.observed.required(pod)
+	return p.observed.required()
 }
 
 // atLeast are the options of a question that requires versions, unless it asks which ones the sidecar has.
