@@ -27,11 +27,11 @@ use std::time::{Duration, Instant, SystemTime};
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use parking_lot::Mutex;
 
+use crate::clock::now as wall_clock;
 use crate::limits::{
     QUARANTINE_FAILED_WAITS, QUARANTINE_FAULTS, QUARANTINE_FAULTS_KEPT, QUARANTINE_GOOD_CALLS, QUARANTINE_NAMESPACES,
     QUARANTINE_RETRY_FIRST, QUARANTINE_RETRY_MOST, QUARANTINE_WINDOW,
 };
-use crate::policy::replace::now as wall_clock;
 use crate::set_aside::{Aside, Earlier, Owner, SetAside};
 
 /// The breaker of one predicate.

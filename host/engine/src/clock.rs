@@ -1,4 +1,4 @@
-//! The clock that predicates read. Start at [`Clock`].
+//! The clock that predicates read, and the time that operators are told. Start at [`Clock`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +39,12 @@ fn wall_clock() -> i64 {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
         Err(_) => 0,
     }
+}
+
+/// The time that operators are told.
+#[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 impl fmt::Debug for Clock {

@@ -151,7 +151,7 @@ pub struct Engine {
 impl Engine {
     /// Creates an engine over a cache, with its first policy and the runtime that loaded it.
     pub fn new(cache: Reader, mut policy: ActivePolicy, runtime: Runtime) -> Self {
-        policy.origin.since = policy::replace::now();
+        policy.origin.since = clock::now();
         let metrics = Metrics::default();
         let ownership = cache.snapshot().ownership();
         let reloads = Reloads::new(&policy);

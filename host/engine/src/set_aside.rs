@@ -20,11 +20,11 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::Context;
+use crate::clock::now as wall_clock;
 use crate::limits::{
     SET_ASIDE_DOUBLINGS, SET_ASIDE_FAULTS, SET_ASIDE_FIRST, SET_ASIDE_FORGET, SET_ASIDE_MOST, SET_ASIDE_NAME_BYTES,
     SET_ASIDE_PART, SET_ASIDE_TEMPLATES, SET_ASIDE_TIME_MOST,
 };
-use crate::policy::replace::now as wall_clock;
 
 /// Keyed at random: nobody can write a pod whose hash is that of somebody else's.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::new);

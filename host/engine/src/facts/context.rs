@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use super::convert;
 use super::gathered::Gathered;
-use super::pods::ScoringSums;
+use super::scoring_sums::ScoringSums;
 use crate::party::{PartySeat, PolicyParty};
 use crate::policy::PolicySettings;
 use crate::reuse::size::Size as _;

@@ -10,6 +10,7 @@
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
+//! scoring_sums terms of pods that count in the pod's scores, added up
 //! context      the pod, the batch and the snapshot
 //! ```
 
@@ -24,6 +25,7 @@ mod parties;
 mod pods;
 mod ports;
 mod rows;
+mod scoring_sums;
 mod storage;
 
 pub use context::{Batch, Context};

@@ -12,17 +12,7 @@ use nodesift_sandbox::{Meter, NoValue, wire};
 
 use super::context::Context;
 use super::convert;
-
-/// Scoring terms of one topology key, added up: one entry per row of the cluster.
-#[derive(Debug, Clone)]
-pub(super) struct ScoringSums {
-    /// How many preferred terms there are.
-    pub(super) preferred: Arc<[u32]>,
-    /// How many terms of required affinity there are.
-    pub(super) required: Arc<[u32]>,
-    /// The sum of the weights of the preferred terms.
-    pub(super) weights: Arc<[i64]>,
-}
+use super::scoring_sums::ScoringSums;
 
 impl Context {
     /// The key of the count of pods that match all selectors; none where an operator is unknown.
@@ -108,25 +98,11 @@ impl Context {
         let mut last = self.scoring_sums.lock();
         match &*last {
             Some((key, sums)) if **key == *topology_key => sums.clone(),
-            _ => last.insert((Arc::from(topology_key), self.add_up_scoring_terms(topology_key))).1.clone(),
-        }
-    }
-
-    fn add_up_scoring_terms(&self, topology_key: &str) -> ScoringSums {
-        let rows = self.snapshot.node_count();
-        let (mut preferred, mut required, mut weights) = (vec![0_u32; rows], vec![0_u32; rows], vec![0_i64; rows]);
-        for (term, carriers) in self.scoring_terms().iter().filter(|(term, _)| *term.topology_key == *topology_key) {
-            let counts = if term.weight.is_some() { &mut preferred } else { &mut required };
-            for (row, count) in carriers.iter() {
-                if let Some(sum) = counts.get_mut(row.index()) {
-                    *sum = sum.saturating_add(*count);
-                }
-                if let (Some(sum), Some(weight)) = (weights.get_mut(row.index()), term.weight) {
-                    *sum = sum.saturating_add(i64::from(weight) * i64::from(*count));
-                }
+            _ => {
+                let sums = ScoringSums::of(self.scoring_terms(), topology_key, self.snapshot.node_count());
+                last.insert((Arc::from(topology_key), sums)).1.clone()
             }
         }
-        ScoringSums { preferred: preferred.into(), required: required.into(), weights: weights.into() }
     }
 
     /// The selectors of the services that select the context's pod, merged, and of the controller that made it; none where

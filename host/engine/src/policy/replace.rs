@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::running::Running;
 use super::{ActivePolicy, ActivePredicate, LastReload, PastReload, Refusal, ReloadOutcome};
+use crate::clock::now;
 use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Trial};
 
@@ -68,12 +69,6 @@ impl Retired {
     pub fn swap(&self) -> Duration {
         self.swap
     }
-}
-
-/// The time that operators are told.
-#[allow(clippy::disallowed_methods, reason = "shown to people and never compared")]
-pub(crate) fn now() -> SystemTime {
-    SystemTime::now()
 }
 
 fn reads_any(predicate: &ActivePredicate, interfaces: &[Interface]) -> bool {

@@ -80,7 +80,7 @@ impl Shadow {
     /// Alternatives for the active policy of this generation, and where its answers come out.
     pub fn new(generation: u64, comparisons: Vec<Comparison>) -> (Self, Receiver<Asked>) {
         let (sender, receiver) = sync_channel(SHADOW_WAITING);
-        let (waiting, dropped, since) = (AtomicUsize::new(0), AtomicU64::new(0), crate::policy::replace::now());
+        let (waiting, dropped, since) = (AtomicUsize::new(0), AtomicU64::new(0), crate::clock::now());
         (Self { generation, since, comparisons, sender, waiting, dropped }, receiver)
     }
 

@@ -159,7 +159,7 @@ fn recorded(difference: &PodDifference, snapshot: &Snapshot) -> RecordedDifferen
     let changes = |changes: &[Change]| changes.iter().take(SHADOW_CHANGES).map(change).collect();
     let PodDifference { pod, before, after, lost, gained, scores, score_error } = difference;
     RecordedDifference {
-        at: crate::policy::replace::now(),
+        at: crate::clock::now(),
         pod: pod.clone(),
         before: *before,
         after: *after,
