@@ -48,6 +48,7 @@ pub(crate) use compile::compile;
 pub(crate) use dev::{beside, dev};
 use nodesift::cluster;
 use nodesift::exit::Failure;
+use nodesift::progress::during;
 use nodesift::report::written;
 use nodesift::terminal::{self, Paint, escaped, render, table};
 use nodesift_policy::ModuleFile;
@@ -103,7 +104,7 @@ fn read_file(path: &Path) -> anyhow::Result<(ModuleFile, Inspection)> {
 fn inspected(name: &str, file: &ModuleFile) -> anyhow::Result<Inspection> {
     let runtime = cluster::runtime()?;
     // As much memory as a policy can grant: how much it needs is what is asked.
-    let inspection = runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX);
+    let inspection = during(call::COMPILING, || runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX));
     Ok(inspection.map_err(|error| Failure::Data(anyhow!("{name}: {error}")))?)
 }
 

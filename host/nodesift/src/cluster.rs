@@ -8,6 +8,7 @@ mod files;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -15,6 +16,7 @@ use serde_json::json;
 use crate::args;
 pub use crate::args::PolicyArgs;
 use crate::exit::Failure;
+use crate::limits::DEVELOPMENT_COMPILE_FACTOR;
 use crate::progress::Progress;
 use crate::terminal;
 pub(crate) use files::ClusterFiles;
@@ -281,12 +283,17 @@ pub(crate) fn pulled_folder(state: Option<&Path>) -> PulledFolder {
     folder.map_or_else(PulledFolder::none, |folder| PulledFolder::new(&folder))
 }
 
+/// Processor time that this program gives the compilation of a module: more in a development build, whose compiler is slower.
+pub fn compile_time() -> Duration {
+    if cfg!(debug_assertions) { COMPILE_TIME * DEVELOPMENT_COMPILE_FACTOR } else { COMPILE_TIME }
+}
+
 /// This program, as the compiler of modules: its file may have been replaced since it started, and this one is still it.
 fn compiler() -> CompilerProgram {
     CompilerProgram {
         program: PathBuf::from("/proc/self/exe"),
         arguments: vec![args::COMPILE.into()],
-        processor_time: COMPILE_TIME,
+        processor_time: compile_time(),
     }
 }
 

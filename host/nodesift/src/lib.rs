@@ -160,12 +160,12 @@ pub fn policy_status(socket: &Path) -> anyhow::Result<serde_json::Value> {
 }
 
 /// Runs the command [`COMPILE`](args::COMPILE): compiles the module on standard input for the process that started this one.
-/// Where the code comes from, or what is wrong, goes to stderr as it is: that process reports it.
+/// Where the code comes from and what it took, or what is wrong, goes to stderr as it is: that process reports it.
 pub fn compile_module(args: &CompileArgs) -> ExitCode {
     let processor_time = Duration::from_secs(args.seconds);
     match nodesift_sandbox::compile_apart(std::io::stdin().lock(), processor_time, args.cache.as_deref()) {
-        Ok(origin) => {
-            let _closed = writeln!(std::io::stderr(), "{}", origin.name());
+        Ok(compiled) => {
+            let _closed = writeln!(std::io::stderr(), "{compiled}");
             ExitCode::from(exit::OK)
         }
         Err(error) => {

@@ -101,6 +101,13 @@ pub(crate) const WATCHDOG_CLOCK_LOOKS: u32 = 8;
 /// beats of a thread that has nothing to do. Probes then fail within a second.
 pub(crate) const WATCHDOG_LOOKS: u32 = 70;
 
+/// How many times the processor time of a compilation a development build has: its compiler of wasm is not optimised, and takes several
+/// times as long as that of a release. A shipped program has [`COMPILE_TIME`](nodesift_sandbox::limits::COMPILE_TIME).
+pub(crate) const DEVELOPMENT_COMPILE_FACTOR: u32 = 8;
+
+/// Interval at which the sign of work of unknown length moves.
+pub(crate) const PROGRESS_TICK: Duration = Duration::from_millis(100);
+
 /// Time after which a progress bar appears. For shorter work it would only flicker.
 pub(crate) const PROGRESS_AFTER: Duration = Duration::from_secs(1);
 

@@ -1,5 +1,7 @@
 //! A progress bar on stderr for work that takes longer than [`limits::PROGRESS_AFTER`].
 
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,6 +13,32 @@ pub struct Progress {
     bar: ProgressBar,
     started: Instant,
     shown: bool,
+}
+
+/// Does work of unknown length, with a sign of it and its time on a terminal where it is long. `what` is what is done.
+pub fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    // Nothing is sent: the sender's end is that of the work.
+    let (done, ended) = channel::<()>();
+    let shown = &bar;
+    let outcome = thread::scope(|scope| {
+        scope.spawn(move || {
+            if ended.recv_timeout(limits::PROGRESS_AFTER) == Err(RecvTimeoutError::Timeout) {
+                // Draws nothing if stderr is not a terminal.
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(limits::PROGRESS_TICK);
+            }
+        });
+        let outcome = work();
+        drop(done);
+        outcome
+    });
+    bar.finish_and_clear();
+    outcome
 }
 
 impl Progress {

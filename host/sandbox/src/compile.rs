@@ -2,6 +2,7 @@
 //! memory that a thread cannot have: a module that takes more is refused, and that process ends. Start at [`compile`].
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{Read, Write as _};
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,6 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, nice, set_parent_process_death_signal, setrlimit};
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, OptLevel, WasmBacktraceDetails};
@@ -23,7 +25,7 @@ use crate::limits::{
 };
 
 /// The program that compiles modules apart from this process. It must call [`compile_apart`] with its standard input, and write a line
-/// to its standard error: the name of the [`CodeOrigin`], or the error's text where it fails.
+/// to its standard error: the [`Compiled`] that it returns, or the error's text where it fails.
 #[derive(Debug, Clone)]
 pub struct CompilerProgram {
     /// Path of the program's executable file.
@@ -50,6 +52,30 @@ impl CodeOrigin {
             Self::Compiled => "compiled",
             Self::Cached => "cached",
         }
+    }
+}
+
+/// What becomes of a module in a process that compiles it. As text it is the last line that this process writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compiled {
+    /// Origin of the code.
+    pub origin: CodeOrigin,
+    /// Processor time that the process has used, of all its threads, in whole milliseconds.
+    pub processor_time: Duration,
+}
+
+impl Compiled {
+    /// Reads the last line of a process that compiles.
+    fn read(text: &str) -> Option<Self> {
+        let (origin, milliseconds) = text.lines().next_back()?.split_once(' ')?;
+        let origin = [CodeOrigin::Compiled, CodeOrigin::Cached].into_iter().find(|known| known.name() == origin)?;
+        Some(Self { origin, processor_time: Duration::from_millis(milliseconds.parse().ok()?) })
+    }
+}
+
+impl fmt::Display for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.origin.name(), self.processor_time.as_millis())
     }
 }
 
@@ -135,7 +161,7 @@ pub fn compile_apart(
     module: impl Read,
     processor_time: Duration,
     cache_folder: Option<&Path>,
-) -> Result<CodeOrigin, CompileApartError> {
+) -> Result<Compiled, CompileApartError> {
     let limits = || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let seconds = processor_time.as_secs();
@@ -155,12 +181,14 @@ pub fn compile_apart(
     let compiled = Engine::new(&config).and_then(|engine| Component::from_binary(&engine, &bytes));
     compiled.map_err(CompileApartError::Compile)?;
     let is_cached = cache.is_some_and(|cache| cache.cache_hits() > 0);
-    Ok(if is_cached { CodeOrigin::Cached } else { CodeOrigin::Compiled })
+    let origin = if is_cached { CodeOrigin::Cached } else { CodeOrigin::Compiled };
+    // The limit counts from the start of the process too.
+    Ok(Compiled { origin, processor_time: ProcessTime::now().as_duration() })
 }
 
 impl CompilerProgram {
     /// Compiles a module in another process, within its processor time, [`COMPILE_WAIT`] and [`COMPILE_BYTES`].
-    pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<CodeOrigin, LoadError> {
+    pub(super) fn run(&self, bytes: &[u8], cache_folder: Option<&Path>) -> Result<Compiled, LoadError> {
         let failed = |error: std::io::Error| {
             LoadError::Compile(format!("the compiler {} does not run: {error}", self.program.display()))
         };
@@ -183,8 +211,8 @@ impl CompilerProgram {
         let status = child.wait().map_err(failed)?;
         let text = outcome?;
         verdict(status, &text, self.processor_time)?;
-        let is_cached = text.lines().next_back() == Some(CodeOrigin::Cached.name());
-        Ok(if is_cached { CodeOrigin::Cached } else { CodeOrigin::Compiled })
+        let compiled = Compiled::read(&text);
+        compiled.ok_or_else(|| LoadError::Compile("the compiler did not say where the code comes from".to_owned()))
     }
 
     /// Gives the module to the compiler and waits for its end, which closes its standard error. Returns what it wrote there.
@@ -246,4 +274,20 @@ fn verdict(status: ExitStatus, errors: &str, processor_time: Duration) -> Result
         (Some(_), _) | (None, Some(PANICKED)) => LoadError::CompileMemory { limit: COMPILE_BYTES },
         (None, _) => LoadError::Compile(errors.trim().to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_compiler_says_is_read_back() {
+        for origin in [CodeOrigin::Compiled, CodeOrigin::Cached] {
+            let compiled = Compiled { origin, processor_time: Duration::from_millis(12_345) };
+            assert_eq!(Compiled::read(&format!("a line before\n{compiled}\n")), Some(compiled));
+        }
+        for text in ["", "compiled", "compiled soon", "linked 1"] {
+            assert_eq!(Compiled::read(text), None, "{text:?}");
+        }
+    }
 }

@@ -78,7 +78,7 @@ mod world;
 pub use check::verdict as checked_verdict;
 pub use clock::Pulse;
 pub use codes::Codes;
-pub use compile::{CodeOrigin, CompileApartError, CompilerProgram, compile_apart};
+pub use compile::{CodeOrigin, CompileApartError, Compiled, CompilerProgram, compile_apart};
 pub use contract::{Minor, PACKAGE, VERSION};
 pub use deadline::Meter;
 pub use grants::{Extra, Grants, Lifetime};

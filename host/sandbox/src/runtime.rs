@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wasmtime::component::Component;
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
@@ -59,7 +59,7 @@ pub struct Runtime {
     /// Compiles modules by path before this process does, one at a time: together they would take the memory and the time of
     /// several.
     compiler: Option<Mutex<CompilerProgram>>,
-    /// Time that it has taken to compile modules; `None` where it has found all of them in the cache.
+    /// Processor time that it has taken to compile modules; `None` where it has found all of them in the cache.
     compilation: Mutex<Option<Duration>>,
     /// The folder of compiled code, if it is used.
     cache_folder: Option<PathBuf>,
@@ -166,16 +166,16 @@ impl Runtime {
     fn compile_apart(&self, bytes: &[u8]) -> Result<(), LoadError> {
         let Some(compiler) = &self.compiler else { return Ok(()) };
         let compiler = compiler.lock().unwrap_or_else(PoisonError::into_inner);
-        let started = Instant::now();
-        if compiler.run(bytes, self.cache_folder.as_deref())? == CodeOrigin::Compiled {
+        let compiled = compiler.run(bytes, self.cache_folder.as_deref())?;
+        if compiled.origin == CodeOrigin::Compiled {
             let mut compilation = self.compilation.lock().unwrap_or_else(PoisonError::into_inner);
-            *compilation = Some(compilation.unwrap_or_default() + started.elapsed());
+            *compilation = Some(compilation.unwrap_or_default() + compiled.processor_time);
         }
         Ok(())
     }
 
-    /// Time that another process has taken to compile modules for this runtime since its start; `None` where the code of all of them was in
-    /// the cache. It does not include that the runtime compiles them once more where there is no cache.
+    /// Processor time that other processes have used to compile modules for this runtime since its start, all threads of each counted;
+    /// `None` where the code of all modules was in the cache. It does not include that the runtime compiles them once more where there is no cache.
     pub fn compilation_time(&self) -> Option<Duration> {
         *self.compilation.lock().unwrap_or_else(PoisonError::into_inner)
     }

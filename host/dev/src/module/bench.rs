@@ -20,7 +20,7 @@ use nodesift_source::files;
 use serde::Serialize;
 
 use super::accounting;
-use super::call::{Modules, read};
+use super::call::{COMPILING, Modules, read};
 use super::cases::NodeSums;
 use super::check::report::BEFORE;
 use super::growth::Growth;
@@ -34,6 +34,7 @@ use crate::limits::{
 use crate::measure::Times;
 use nodesift::cluster;
 use nodesift::exit::Failure;
+use nodesift::progress::during;
 use nodesift::terminal::{self, Paint, counted, render, table};
 
 /// Sizes that are measured by default, in nodes.
@@ -51,7 +52,7 @@ pub(crate) fn bench(args: &ModuleBenchArgs) -> anyhow::Result<()> {
     }
     let subject = Subject::open(&args.file, args.args.as_deref(), args.policy.as_deref())?;
     let runtime = cluster::runtime()?;
-    let inspected = runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX);
+    let inspected = during(COMPILING, || runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX));
     let inspected = inspected.map_err(|error| Failure::Data(anyhow!("{}: {error}", args.file.display())))?;
     let compiled_in = runtime.compilation_time();
     let without_spares = cluster::runtime()?.without_spares();

@@ -17,6 +17,10 @@ use super::scoring::{self, Scoring};
 use super::world::World;
 use nodesift::cluster;
 use nodesift::exit::Failure;
+use nodesift::progress::during;
+
+/// Work that is told on a terminal while a module is loaded.
+pub(super) const COMPILING: &str = "compiling the module";
 
 /// Answer of a module to one question.
 #[derive(Debug)]
@@ -150,7 +154,8 @@ impl Modules {
         };
         let again = |module: &Arc<Module>| self.runtime.load_again(module, grants.clone()).transpose();
         let loaded = known.modules.iter().find_map(again);
-        match loaded.unwrap_or_else(|| self.runtime.load(&known.file.bytes, grants.clone())) {
+        let load = || during(COMPILING, || self.runtime.load(&known.file.bytes, grants.clone()));
+        match loaded.unwrap_or_else(load) {
             Ok(module) => Ok(Ok(Arc::new(module))),
             Err(LoadError::Step { step: "configure", fault }) => Ok(Err(fault)),
             Err(error) => Err(Failure::Data(anyhow!("{}: {error}", path.display())).into()),

@@ -22,10 +22,10 @@ use nodesift_sandbox::accounting::inspect_accounting;
 use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{COMPONENT_BYTES, FILTER_TIME_MIN, FILTER_TIME_PER_10_000_ROWS};
 use nodesift_sandbox::wire::scoring::Normalization;
-use nodesift_sandbox::{Grants, Inspection, Lifetime, Module};
+use nodesift_sandbox::{Grants, Inspection, Lifetime, LoadError, Module};
 
 use super::accounting;
-use super::call::{Modules, read};
+use super::call::{COMPILING, Modules, read};
 use super::growth::Growth;
 use super::scoring::{Scoring, bounds, scored};
 use super::subject::{Question, Subject, grants};
@@ -33,8 +33,9 @@ use super::world::World;
 use crate::args::ModuleCheckArgs;
 use crate::limits::CHECK_NODES;
 use grown::Call;
-use nodesift::cluster;
+use nodesift::cluster::{self, compile_time};
 use nodesift::exit;
+use nodesift::progress::during;
 use nodesift::terminal::{self, counted};
 use report::{BEFORE, Check, Report};
 use verdicts::{Rows, failures_of, first_difference, fitting, rows_of, scores_of};
@@ -70,20 +71,17 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
     let bytes = subject.file.bytes.len();
     report.add(Check::passed("size", format!("{bytes} bytes of at most {}", COMPONENT_BYTES)));
     let runtime = cluster::runtime()?;
-    let inspection = match runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX) {
+    let inspected = during(COMPILING, || runtime.inspect(&subject.file.bytes, GUEST_MEMORY_BYTES_MAX));
+    let inspection = match inspected {
         Ok(inspection) => inspection,
         Err(error) => {
-            report.add(Check::failed(
-                "loads",
-                error.to_string(),
-                "build it again, with an SDK of the version that is served",
-            ));
+            let (name, advice) = unloaded(&error);
+            report.add(Check::failed(name, error.to_string(), advice));
             return Ok(report);
         }
     };
     let compiled_in = runtime.compilation_time();
-    let when = compiled_in.map_or_else(|| BEFORE.to_owned(), |took| format!("in {:.1} s", took.as_secs_f64()));
-    report.add(Check::passed("compiles", format!("{when}, within the limits of time and memory")));
+    report.add(Check::passed("compiles", compiled(compiled_in)));
     report.inspected(&inspection, compiled_in);
     let granted = grants(&subject.policy);
     report.add(memory(&inspection, &granted));
@@ -130,6 +128,36 @@ fn report_of(subject: &Subject) -> anyhow::Result<Report> {
         report.add(asker.is_fast(&typical, Call::Score)?);
     }
     Ok(report)
+}
+
+/// The check that a module fails which is not loaded, and advice.
+fn unloaded(error: &LoadError) -> (&'static str, &'static str) {
+    match error {
+        LoadError::CompileTime(_) if cfg!(debug_assertions) => (
+            "compiles",
+            "to compile it has taken too much processor time, of all threads together. This program is a development build, whose compiler \
+             is slow: check with a release build. If that takes too much too, make the module smaller: fewer libraries, built for size",
+        ),
+        LoadError::CompileTime(_) | LoadError::CompileMemory { .. } => (
+            "compiles",
+            "a sidecar has the same limit, and refuses it: make the module smaller, with fewer libraries and built for size",
+        ),
+        LoadError::CompileWait(_) => (
+            "compiles",
+            "the limit is by the clock, and other programs count: check again where the machine is less busy, or make the module smaller",
+        ),
+        LoadError::Size { .. } | LoadError::Declarations { .. } => {
+            ("loads", "make the module smaller: fewer libraries, without debug information, built for size")
+        }
+        _ => ("loads", "build it again, with an SDK of the version that is served"),
+    }
+}
+
+/// How long a module was compiled, as the limit counts it.
+pub(super) fn compiled(taken: Option<Duration>) -> String {
+    let Some(taken) = taken else { return BEFORE.to_owned() };
+    let build = if cfg!(debug_assertions) { ", which is that of a development build" } else { "" };
+    format!("with {:.1} s of processor time, of at most {} s{build}", taken.as_secs_f64(), compile_time().as_secs())
 }
 
 fn memory(inspection: &Inspection, granted: &Grants) -> Check {
@@ -305,4 +333,22 @@ const OUTSIDE: &str = "return raw scores from 0 to 100, or name the normalizatio
 /// The verdict of a question over all of its nodes.
 fn whole(module: &Module, world: &World, question: &Question) -> Result<Rows, Fault> {
     rows_of(module, world, &question.pod, &world.rows())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_is_too_large_to_compile_is_not_told_to_take_another_sdk() {
+        let time = Duration::from_secs(30);
+        let memory = LoadError::CompileMemory { limit: 1 << 30 };
+        for error in [LoadError::CompileTime(time), LoadError::CompileWait(time), memory] {
+            let (check, advice) = unloaded(&error);
+            assert_eq!(check, "compiles", "{error}");
+            assert!(advice.contains("smaller") && !advice.contains("SDK"), "{error}: {advice}");
+        }
+        let (check, advice) = unloaded(&LoadError::Contract("no export".to_owned()));
+        assert!(check == "loads" && advice.contains("SDK"), "{advice}");
+    }
 }

@@ -6,10 +6,11 @@ use std::time::Instant;
 use anyhow::anyhow;
 use nodesift_policy::limits::GUEST_MEMORY_BYTES_MAX;
 
-use super::call;
+use super::call::{self, COMPILING};
 use crate::args::ModuleCompileArgs;
 use nodesift::cluster;
 use nodesift::exit::{self, Failure};
+use nodesift::progress::during;
 use nodesift::terminal::{self, escaped};
 
 /// `nodesift-dev module compile`. A module is compiled within the limits of a sidecar, and its `describe` is called.
@@ -28,7 +29,7 @@ pub(crate) fn compile(args: &ModuleCompileArgs) -> anyhow::Result<()> {
         let started = Instant::now();
         let name = path.display();
         let compiled = call::read(path).and_then(|file| {
-            let inspected = runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX);
+            let inspected = during(COMPILING, || runtime.inspect(&file.bytes, GUEST_MEMORY_BYTES_MAX));
             inspected.map_err(|error| Failure::Data(anyhow!("{name}: {error}")).into())
         });
         if let Some(module) = exit::collect(&mut errors, compiled) {

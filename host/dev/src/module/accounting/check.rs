@@ -12,13 +12,16 @@ use nodesift_sandbox::fault::Fault;
 use nodesift_sandbox::limits::{ACCOUNTING_TIME, COMPONENT_BYTES};
 use serde::Serialize;
 
-use super::super::check::report::{BEFORE, Check, table_of};
+use super::super::call::COMPILING;
+use super::super::check::compiled;
+use super::super::check::report::{Check, table_of};
 use super::super::written;
 use super::inspect::Document;
 use super::object::PlainObject;
 use super::{args_of, load, unusable};
 use crate::args::ModuleCheckArgs;
 use nodesift::cluster;
+use nodesift::progress::during;
 use nodesift::terminal::{self, Paint, counted};
 
 /// Texts of annotations that nobody means; the last ones are long.
@@ -47,9 +50,8 @@ pub(in super::super) fn check(args: &ModuleCheckArgs, file: &ModuleFile) -> anyh
     let inspected = inspect_accounting(&file.bytes).transpose().map_err(|error| unusable(&args.file, &error))?;
     let inspected = inspected.ok_or_else(|| anyhow!("{}: no accounting module", args.file.display()))?;
     let loaded = || load(&runtime, file, &given).map_err(|error| unusable(&args.file, &error));
-    let first = loaded()?;
-    let compiled_in = runtime.compilation_time();
-    let compiled = compiled_in.map_or_else(|| BEFORE.to_owned(), |took| format!("in {:.1} s", took.as_secs_f64()));
+    let first = during(COMPILING, &loaded)?;
+    let compiled = compiled(runtime.compilation_time());
     let (mut pods, mut nodes) = cases.map(|cases| cases.objects(&given)).unwrap_or_default();
     pods.extend(hostile(&first, pods.first()));
     nodes.extend(hostile(&first, nodes.first()));
