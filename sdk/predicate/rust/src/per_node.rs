@@ -24,7 +24,7 @@ use crate::predicate::Predicate;
 use crate::verdict::{Failure, Verdict, VerdictBuilder};
 use decisions::{Decision, Decisions};
 use memo::Memo;
-pub use scorer::NodeScorer;
+pub use scorer::{NodeScorer, Unscored};
 
 /// A predicate over one pod and one node. Every `NodePredicate` is a [`Predicate`], which documents the associated
 /// items.
