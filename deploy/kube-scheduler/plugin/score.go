@@ -118,6 +118,9 @@ func (s *cycleState) score(ctx context.Context, nodes []fwk.NodeInfo) (*scored, 
 		}
 	}
 	scores := set.Scores()
+	if scores.IsLate() {
+		return nil, scoresInTree, errors.New(scores.Error)
+	}
 	if scores.Error != "" {
 		// As where PreScore or Score of a plugin fails.
 		return nil, scoresFailed, errors.New(scores.Error)

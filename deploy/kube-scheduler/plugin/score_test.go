@@ -157,6 +157,14 @@ func TestKubeSchedulersPluginsScoreWhereTheSidecarHasNoScores(t *testing.T) {
 				return status.Error(codes.Internal, "failed by the test")
 			}
 		},
+		"no time left for a scorer": func(f *fakeSidecar) {
+			f.edit = func(request *nodesiftv1.FilterRequest, response *nodesiftv1.FilterResponse) error {
+				if request.GetScores().GetTop() > 0 {
+					response.Pods[0].Scores = &nodesiftv1.PodScores{Error: "late", Faults: []*nodesiftv1.Fault{{Predicate: "Slow", Fault: "RequestDeadline"}}}
+				}
+				return nil
+			}
+		},
 		"no answer about those that are left": func(f *fakeSidecar) {
 			f.edit = func(request *nodesiftv1.FilterRequest, _ *nodesiftv1.FilterResponse) error {
 				if len(request.GetNodes().GetNames()) > 0 {
@@ -171,7 +179,7 @@ func TestKubeSchedulersPluginsScoreWhereTheSidecarHasNoScores(t *testing.T) {
 			fake.set(change)
 			w := newWorld(t, scores, patient(fake.address(), inTreeDecides), objects...)
 			for _, without := range [][]string{nil, {"a"}} {
-				if without == nil && what != "no answer at all" {
+				if without == nil && what == "no answer about those that are left" {
 					continue
 				}
 				want, status := w.score(stock, choosy("web"), without...)

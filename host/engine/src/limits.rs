@@ -302,6 +302,10 @@ pub const NODE_SUM_SERIES: usize = 10_000;
 /// takes longer is answered with an error, and leaves time for those after it: after ten of them a twentieth is left.
 pub const POD_SHARE: u32 = 4;
 
+/// The part of a pod's time in which no scorer runs any more: one in so many, the last. What is known by then, on which nodes the pod fits, is
+/// told within the time of the request, however long scorers would take.
+pub const UNSCORED_SHARE: u32 = 4;
+
 /// Bytes of the expression of a device selector that is read for its driver: the most that the API takes.
 pub const SELECTOR_TEXT_BYTES: usize = 10 << 10;
 

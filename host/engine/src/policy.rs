@@ -253,8 +253,8 @@ impl ActivePredicate {
         })
     }
 
-    /// Has the module score the pod on every row of the context's batch, and converts the scores; a fault of `convert` is one of the call.
-    /// Otherwise as [`Self::filter`].
+    /// Has the module score the pod on every row of the context's batch, until [`Context::scores_until`], and converts the scores; a fault of
+    /// `convert` is one of the call. Otherwise as [`Self::filter`].
     ///
     /// # Errors
     ///
@@ -267,12 +267,12 @@ impl ActivePredicate {
     ) -> Result<T, Fault> {
         if self.is_beside {
             let timer = CallTimer::start();
-            let scores = self.module.score(facts, context.rows(), context.deadline()).and_then(convert);
+            let scores = self.module.score(facts, context.rows(), context.scores_until()).and_then(convert);
             context.charge(&timer, timer.elapsed(), self.is_of_pod(scores.as_ref().err(), context));
             return scores;
         }
         self.call(context, |lines, extra| {
-            let scores = self.module.score_with(facts, context.rows(), context.deadline(), lines, extra);
+            let scores = self.module.score_with(facts, context.rows(), context.scores_until(), lines, extra);
             scores.and_then(convert)
         })
     }

@@ -30,8 +30,8 @@ pub enum FaultKind {
     Quarantined,
     /// No instance became free in time: all slots of the module, or of all modules, were in use.
     Overloaded,
-    /// The request for which the call was made has reached its deadline. Not a fault of the predicate: the request as a whole
-    /// fails, so this kind is in no answer.
+    /// The request for which the call was made has reached its deadline, or the earlier one of its scores. Not a fault of the predicate:
+    /// where `filter` ends so, the request as a whole fails, and the kind is in no answer. Where `score` does, the pod has no scores.
     RequestDeadline,
     /// The pod asks for what no predicate evaluates, or the predicate for devices gives none, or the scorer does not score it;
     /// the detail names it.

@@ -2,6 +2,7 @@ package nodesift
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodesift/nodesift/sdk/core/go/nodesiftv1"
 )
@@ -26,6 +27,12 @@ type Scores struct {
 	Error string
 	// Scorers whose call failed. Those that the policy ignores have added nothing.
 	Faults []Fault
+}
+
+// IsLate tells that the pod has no scores because the time of the request for them was up before a scorer answered. Which nodes fit is known
+// all the same.
+func (s Scores) IsLate() bool {
+	return slices.ContainsFunc(s.Faults, func(fault Fault) bool { return fault.Kind == "RequestDeadline" })
 }
 
 // ScoredNode is a node that fits, with its total: the sum of weight times score, from 0 to 100 each, over all scorers.

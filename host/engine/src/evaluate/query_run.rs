@@ -72,7 +72,7 @@ impl<'a> QueryRun<'a> {
         };
         let depth = self.query.depth;
         let scores = match &self.query.scores {
-            Some(request) => Some(Box::new(self.scores(request, &evaluated, &subject)?)),
+            Some(request) => Some(Box::new(self.scores(request, &evaluated, &subject.name)?)),
             None => None,
         };
         let answer = evaluated.evaluation.into_answer(depth, subject.name, &evaluated.context);
@@ -81,17 +81,15 @@ impl<'a> QueryRun<'a> {
     }
 
     /// Scores the feasible rows. With [`Reuse::Verified`] scores that are cached are compared with fresh ones.
-    fn scores(&self, request: &ScoreRequest, evaluated: &PodEvaluation, subject: &Subject) -> Result<PodScores, Error> {
+    fn scores(&self, request: &ScoreRequest, evaluated: &PodEvaluation, pod: &str) -> Result<PodScores, Error> {
         let feasible = evaluated.evaluation.conjunction.feasible();
-        let score = |store: Option<&Store>| {
-            let scores = score(self.evaluator.policy(), store, request, &evaluated.context, feasible);
-            scores.map_err(|stop| stopped(stop, subject))
-        };
-        let mut scores = score(self.evaluator.store())?;
+        let score =
+            |store: Option<&Store>| score(self.evaluator.policy(), store, request, &evaluated.context, feasible);
+        let mut scores = score(self.evaluator.store());
         if self.engine.reuse == Reuse::Verified && self.evaluator.store().is_some() {
-            let fresh = score(None)?;
+            let fresh = score(None);
             if scores != fresh && scores.faults.is_empty() && fresh.faults.is_empty() {
-                return Err(self.engine.mismatch(subject.name.clone(), format!("scores: {scores:?}, fresh {fresh:?}")));
+                return Err(self.engine.mismatch(pod.to_owned(), format!("scores: {scores:?}, fresh {fresh:?}")));
             }
         }
         if !self.keeps_totals {

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::convert;
 use super::gathered::Gathered;
 use super::scoring_sums::ScoringSums;
+use crate::limits::UNSCORED_SHARE;
 use crate::party::{PartySeat, PolicyParty};
 use crate::policy::PolicySettings;
 use crate::reuse::size::Size as _;
@@ -56,6 +57,8 @@ pub struct Context {
     pub(super) candidates: Option<Arc<[u8]>>,
     /// When the request ends for which the facts are read.
     deadline: Option<Instant>,
+    /// When its scorers end, so that the verdicts are told in time.
+    scores_until: Option<Instant>,
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
     matched_terms: OnceLock<Vec<MatchedTerm>>,
@@ -92,6 +95,7 @@ impl Context {
             owner: (Arc::default(), Arc::default()),
             candidates: None,
             deadline: None,
+            scores_until: None,
             now: 0,
             matched_terms: OnceLock::new(),
             scoring_terms: OnceLock::new(),
@@ -217,10 +221,14 @@ impl Context {
         Self { candidates: Some(flags.into()), ..self.over(Batch::All) }
     }
 
-    /// Sets when the request ends: no predicate runs beyond it.
+    /// Sets when the request ends, which begins now: no predicate runs beyond it, and no scorer as long.
     #[must_use]
     pub(crate) fn with_deadline(self, deadline: Option<Instant>) -> Self {
-        Self { deadline, ..self }
+        let scores_until = deadline.map(|deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            deadline.checked_sub(left / UNSCORED_SHARE).unwrap_or(deadline)
+        });
+        Self { deadline, scores_until, ..self }
     }
 
     /// Sets why no row fits the pod.
@@ -237,6 +245,11 @@ impl Context {
     /// When the request ends for which the facts are read.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    /// When scorers end, which is before the request does.
+    pub(crate) fn scores_until(&self) -> Option<Instant> {
+        self.scores_until
     }
 
     /// `namespace/name` of the pod.
@@ -275,6 +288,7 @@ impl Context {
             is_negotiated: self.is_negotiated,
             owner: self.owner.clone(),
             deadline: self.deadline,
+            scores_until: self.scores_until,
             now: self.now,
             ..Self::new(snapshot, Arc::clone(&self.pod), self.node_name.clone(), batch)
         }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use nodesift_object::Pod;
 use nodesift_sandbox::Lifetime;
+use nodesift_sandbox::fault::FaultKind;
 use serde_json::json;
 
 use crate::limits::{WARM_UP_PODS, WARM_UP_TIME};
@@ -48,7 +49,8 @@ impl Engine {
                         let faults = faults.filter(|report| report.fault.kind.is_of_predicate());
                         faulty.extend(faults.map(|report| report.predicate.to_string()));
                         let scored = answer.pods.iter().filter_map(|pod| pod.scores.as_ref());
-                        if scored.flat_map(|scores| &scores.faults).any(|report| report.fault.kind.is_of_predicate()) {
+                        let takes_all = |kind: FaultKind| kind.is_of_predicate() || kind == FaultKind::RequestDeadline;
+                        if scored.flat_map(|scores| &scores.faults).any(|report| takes_all(report.fault.kind)) {
                             // Scorers cannot be left out one by one.
                             scores = None;
                         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nodesift_cache::Row;
+use nodesift_sandbox::fault::FaultKind;
 
 use crate::answer::FaultReport;
 use crate::limits::{TOP_NODES, TOP_NODES_EACH};
@@ -40,11 +41,16 @@ pub struct PodScores {
     pub scorers: Vec<ScorerScores>,
     /// Scorers whose call failed, and the effect of their failure policy.
     pub faults: Vec<FaultReport>,
-    /// Why the pod has no scores: a scorer cannot score it, or has failed and the policy rejects that. It names the scorer.
+    /// Why the pod has no scores: a scorer cannot score it, has failed and the policy rejects that, or had no time left. It names the scorer.
     pub error: Option<String>,
 }
 
 impl PodScores {
+    /// Whether there are none because the time of the request for them was up.
+    pub fn is_late(&self) -> bool {
+        self.faults.iter().any(|report| report.fault.kind == FaultKind::RequestDeadline)
+    }
+
     /// Heap bytes of the scores.
     pub(crate) fn heap_bytes(&self) -> usize {
         let node = |node: &ScoredNode| size_of::<ScoredNode>() + size_of_val(node.each.as_slice());

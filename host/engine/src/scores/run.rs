@@ -12,7 +12,6 @@ use super::pod_scores::{NodeScore, PodScores, ScoreRequest, ScoredNode, ScorerOu
 use super::ranking::{best, shuffled};
 use super::scorer::ActiveScorer;
 use crate::answer::FaultReport;
-use crate::evaluate::Stop;
 use crate::evaluate::evaluation::effect_of;
 use crate::evaluate::row_set::RowSet;
 use crate::facts::{Batch, Context};
@@ -21,20 +20,17 @@ use crate::reuse::{KeptScores, Store};
 
 /// Scores the feasible rows of a pod by the scorers of a policy; the result has the totals of all of them. The context has the facts about
 /// the rows of the query, of which the feasible ones are a part; a scorer is asked about all of them, a cluster-wide one about every row.
-/// Where no row is feasible, no scorer is asked. Without a store, cached scores are neither used nor made.
-///
-/// # Errors
-///
-/// [`Stop::Deadline`] where the request ends before every scorer has answered.
+/// Where no row is feasible, no scorer is asked. Without a store, cached scores are neither used nor made. The verdicts do not depend on
+/// scorers: where the time for scores is up, as where one fails, the pod has an error in their place.
 pub(crate) fn score(
     policy: &ActivePolicy,
     store: Option<&Store>,
     request: &ScoreRequest,
     context: &Arc<Context>,
     feasible: &RowSet,
-) -> Result<PodScores, Stop> {
+) -> PodScores {
     if feasible.is_empty() || request.top == 0 {
-        return Ok(PodScores::default());
+        return PodScores::default();
     }
     let mut run = Run::new(context, feasible, store, request.each);
     let mut scores = PodScores::default();
@@ -42,7 +38,7 @@ pub(crate) fn score(
     for (place, scorer) in (policy.predicates.len()..).zip(&policy.scorers) {
         let outcome = match &scores.error {
             Some(_) => ScorerOutcome::NotAsked,
-            None => run.add(place, scorer, &mut scores)?,
+            None => run.add(place, scorer, &mut scores),
         };
         scores.scorers.push(ScorerScores { scorer: Arc::clone(scorer.name()), weight: scorer.weight, outcome });
     }
@@ -50,7 +46,7 @@ pub(crate) fn score(
         (scores.nodes, scores.ties) = run.best(request);
         scores.totals = run.totals;
     }
-    Ok(scores)
+    scores
 }
 
 /// The scores of rows by a scorer of this module, one for each, of its raw ones.
@@ -131,7 +127,7 @@ impl<'a> Run<'a> {
     }
 
     /// Asks one scorer, which has this place in the store, and adds its scores to the totals. Faults and errors are noted in `scores`.
-    fn add(&mut self, place: usize, scorer: &ActiveScorer, scores: &mut PodScores) -> Result<ScorerOutcome, Stop> {
+    fn add(&mut self, place: usize, scorer: &ActiveScorer, scores: &mut PodScores) -> ScorerOutcome {
         let (outcome, by_row) = match self.ask(place, scorer) {
             Ok(Given::Skip) => (ScorerOutcome::Skipped, None),
             Ok(Given::Failed(text)) => {
@@ -144,19 +140,24 @@ impl<'a> Run<'a> {
                 }
                 (ScorerOutcome::Scored, Some((raw, normalized)))
             }
-            Err(fault) if fault.kind == FaultKind::RequestDeadline => return Err(Stop::Deadline),
             Err(fault) => {
-                let on_error = scorer.component.on_error;
-                if on_error == OnError::Reject {
-                    scores.error = Some(format!("scorer {:?} failed: {}", scorer.name(), fault.kind.name()));
-                }
+                // Without time, no scorer after it could answer: totals of some are no totals.
+                let is_late = fault.kind == FaultKind::RequestDeadline;
+                let on_error = if is_late { OnError::Reject } else { scorer.component.on_error };
+                scores.error = match on_error {
+                    OnError::Ignore => None,
+                    OnError::Reject if is_late => {
+                        Some(format!("the request's time for scores was up before scorer {:?} answered", scorer.name()))
+                    }
+                    OnError::Reject => Some(format!("scorer {:?} failed: {}", scorer.name(), fault.kind.name())),
+                };
                 let predicate = Arc::clone(scorer.name());
                 scores.faults.push(FaultReport { predicate, fault, effect: effect_of(on_error) });
                 (ScorerOutcome::Failed, None)
             }
         };
         self.by_scorer.push(by_row.filter(|_| self.keeps_each));
-        Ok(outcome)
+        outcome
     }
 
     fn ask(&mut self, place: usize, scorer: &ActiveScorer) -> Result<Given, Fault> {

@@ -4,7 +4,7 @@
 
 use std::num::NonZero;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nodesift_cache::{Row, Writer, metadata};
 use nodesift_sandbox::fault::FaultKind;
@@ -72,7 +72,7 @@ fn crowd(normalization: Normalization) -> String {
     )
 }
 
-/// Does as the pod's label `mood` begins: skips, fails, traps, or gives a high score; without one it gives the score 0.
+/// Does as the pod's label `mood` begins: skips, fails, traps, loops, or gives a high score; without one it gives the score 0.
 fn moody() -> String {
     component(
         r#"(import "nodesift:predicate/pod-labels@0.2.0"
@@ -87,6 +87,7 @@ fn moody() -> String {
          (local.set $sum (i32.load8_u (i32.load (i32.const 260))))
          (if (i32.eq (local.get $sum) (i32.const 0x73)) (then (i32.store (i32.const 224) (i32.const 0))))
          (if (i32.eq (local.get $sum) (i32.const 0x74)) (then unreachable))
+         (if (i32.eq (local.get $sum) (i32.const 0x6c)) (then (loop $forever (br $forever))))
          (if (i32.eq (local.get $sum) (i32.const 0x66)) (then
            (i32.store (i32.const 224) (i32.const 2))
            (i32.store (i32.const 228) (i32.const 20))
@@ -192,11 +193,15 @@ impl World {
     }
 
     fn ask(&self, mood: &str, nodes: Nodes, request: ScoreRequest) -> PodAnswer {
+        let query = Self::query(mood).with_nodes(nodes).with_scores(request);
+        self.engine.answer(&query, Options::default()).unwrap().pods.remove(0)
+    }
+
+    /// A query about a pod with this label `mood`.
+    fn query(mood: &str) -> Query {
         let labels = if mood.is_empty() { json!({}) } else { json!({"mood": mood}) };
         let pod = json!({"metadata": {"name": "p", "namespace": "ns", "uid": "p", "labels": labels}});
-        let pod = PodRef::Whole(Box::new(serde_json::from_value(pod).unwrap()));
-        let query = Query::new([pod]).with_nodes(nodes).with_scores(request);
-        self.engine.answer(&query, Options::default()).unwrap().pods.remove(0)
+        Query::new([PodRef::Whole(Box::new(serde_json::from_value(pod).unwrap()))])
     }
 
     fn row(&self, node: usize) -> Row {
@@ -331,6 +336,34 @@ fn a_scorer_that_fails_adds_nothing_or_ends_the_scores_as_the_policy_says() {
             let faults = world.engine.policy().scorers[1].component.counts.faults();
             assert_eq!(faults.get(kind.name()), Some(&2), "{faults:?}");
         }
+    }
+}
+
+/// The scorer would run for 30 s: it has the time of the request, of which the last part is for the verdicts.
+#[test]
+fn a_scorer_that_takes_all_time_of_a_request_costs_the_scores_and_no_verdict() {
+    for on_error in [OnError::Ignore, OnError::Reject] {
+        let scorers =
+            [("Moody", 5, moody(), on_error), ("Free", 1, pods(Normalization::ByLargestReversed), OnError::Reject)];
+        let mut world = World::new(&scorers, 3);
+        (0..FULL).for_each(|_| world.bind(2));
+        world.writer.publish();
+        let request = ScoreRequest { top: 3, ..ScoreRequest::default() };
+        let query = World::query("loop").with_scores(request).with_deadline(Instant::now() + Duration::from_secs(2));
+        // An error, where the request as a whole was late.
+        let answer = world.engine.answer(&query, Options::default()).unwrap().pods.remove(0);
+        assert_eq!((answer.feasible.len(), answer.error.is_none()), (2, true));
+        let scores = answer.scores.unwrap();
+        let outcomes: Vec<ScorerOutcome> = scores.scorers.iter().map(|scorer| scorer.outcome).collect();
+        assert_eq!(outcomes, [ScorerOutcome::Failed, ScorerOutcome::NotAsked]);
+        assert!(scores.nodes.is_empty() && scores.totals.is_empty(), "{scores:?}");
+        let error = scores.error.unwrap();
+        assert_eq!(error, "the request's time for scores was up before scorer \"Moody\" answered");
+        let [report] = &*scores.faults else { unreachable!("{:?}", scores.faults) };
+        assert_eq!((report.fault.kind, report.effect), (FaultKind::RequestDeadline, FaultEffect::Rejected));
+        // The request was short: that is no fault of the scorer.
+        let scorer = &world.engine.policy().scorers[0].component;
+        assert!(scorer.breaker.quarantine().is_none());
     }
 }
 

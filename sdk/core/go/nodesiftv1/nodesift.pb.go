@@ -4054,7 +4054,7 @@ type Fault struct {
 	Predicate string                 `protobuf:"bytes,1,opt,name=predicate,proto3" json:"predicate,omitempty"`
 	// Deadline, Memory, StackOverflow, Trap, OutputTooLarge, MalformedVerdict, Configure, Quarantined, Overloaded or
 	// ClockStopped; Unsupported where the pod needs what no predicate evaluates, Unaccounted where it is not known what the
-	// pod takes and the policy refuses such pods.
+	// pod takes and the policy refuses such pods. Of a scorer also RequestDeadline: the time of the request for scores was up.
 	Fault string `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"`
 	// A description of the fault.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`

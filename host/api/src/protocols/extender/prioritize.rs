@@ -94,6 +94,9 @@ fn evaluate(engine: &Engine, deadline: Deadline, body: &[u8]) -> Result<Vec<u8>,
     let answer = engine.answer(&question, Options::on(&snapshot))?;
     let pod = answer.pods.first().ok_or(Error::Internal)?;
     let scores = pod.scores.as_ref().ok_or(Error::Internal)?;
+    if scores.is_late() {
+        return Err(deadline.exceeded());
+    }
     if let Some(error) = &scores.error {
         return Err(Error::invalid("Pod", format!("cannot be scored: {error}")));
     }
