@@ -120,7 +120,7 @@ fn whole(amount: &Quantity) -> i64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
+#[allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 mod tests {
     use super::*;
     use crate::metadata::{Pool, Selection, pod_selecting};
@@ -180,6 +180,36 @@ mod tests {
         ];
         assert_eq!(*claims.containers, expected);
         assert_eq!(compile(&pod(r#"{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}"#, "{}")), None);
+    }
+
+    /// Guests pair these resources with the pod's requests by their places: `pod-claims` has no names of them.
+    #[test]
+    fn the_resources_are_those_of_the_requests_in_the_same_order() {
+        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        println!("NODESIFT_SEED={seed}");
+        let mut random = fastrand::Rng::with_seed(seed);
+        let served = ["a.io/gpu", "b.io/gpu", "B.io/x", "deviceclass.resource.kubernetes.io/c", "z.io/a", "z.io/b"];
+        let others = ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "kubernetes.io/batch", "pods", "odd"];
+        let mut found = 0;
+        for _ in 0..500 {
+            let mut container = || {
+                let named: Vec<&&str> = served.iter().chain(&others).filter(|_| random.bool()).collect();
+                let amount = |name: &&str| format!(r#""{name}":"{}""#, random.u8(0..3));
+                let requests: Vec<String> = named.into_iter().map(amount).collect();
+                format!(r#"{{"resources":{{"requests":{{{}}}}}}}"#, requests.join(","))
+            };
+            let [init, one, other] = [container(), container(), container()];
+            let spec = format!(r#"{{"initContainers":[{init}],"containers":[{one},{other}]}}"#);
+            let facts = pod_selecting(&pod(&spec, "{}"), &Selection { pod_claims: true, ..Selection::default() });
+            let is_served = |name: &str| served.contains(&name) && name != "B.io/x";
+            let asked = facts.requests.iter().filter(|(name, amount)| *amount != 0 && is_served(name));
+            let asked: Vec<Arc<str>> = asked.map(|(name, _)| Arc::clone(name)).collect();
+            let resources = facts.claims.as_ref().map(|claims| Arc::clone(&claims.resources)).unwrap_or_default();
+            assert_eq!(*resources, *asked, "{spec}");
+            found += asked.len();
+        }
+        assert!(found > 500, "{found} resources");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Devices that serve an extended resource, counted per row. Start at [`counted`].
 //!
-//! Equivalent to `calculateDRAResourceTotals` in resource_allocation.go, but for pools from which nothing can be allocated, such as those
-//! of which ResourceSlices are missing: their devices are not shown.
+//! Equivalent to `calculateDRAResourceTotals` in resource_allocation.go of Kubernetes 1.36, but for pools from which nothing can be
+//! allocated, such as those of which ResourceSlices are missing. kube-scheduler counts the devices of every ResourceSlice, also of such a
+//! pool, and those of an old generation beside those of the new one; here they are not shown, so that they count neither as there nor as
+//! in use.
 
 use nodesift_sdk::columns::node_devices::{self, Answer, DeviceColumns, Kind, Query, Situation};
 use nodesift_sdk::columns::pod_claims::{self, Class};
@@ -29,7 +31,9 @@ pub(crate) fn counted(resource: &str) -> Option<Vec<Counted>> {
     Some(devices.codes.iter().map(row).collect())
 }
 
-/// The class that serves a resource. `pod-claims` lists what the pod asks for without names, in the order of `pod-resources`.
+/// The class that serves a resource. `pod-claims` lists what the spec of the pod asks for without names, in the order of `pod-resources`,
+/// which the host's tests of its claims assert. An accounting component can name other resources there: where that changes their number,
+/// no class is told; one that gives an extended resource another name, and no other number of them, has the class of the one in its place.
 fn class_of(resource: &str) -> Option<Class> {
     if !may_be_served(resource) {
         return None;
@@ -41,7 +45,6 @@ fn class_of(resource: &str) -> Option<Class> {
         .filter(|request| request.amount != 0 && may_be_served(&request.resource))
         .map(|request| &*request.resource)
         .collect();
-    // They are others where an accounting component says what the pod asks for.
     if asked.len() != extended.len() {
         return None;
     }
