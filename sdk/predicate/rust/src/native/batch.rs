@@ -1,16 +1,16 @@
-//! The facts of the fixture: [`Batch`] implements [`Facts`] for some nodes of a [`Cluster`], one plain loop per fact.
-//!
-//! Where the contract leaves the host a choice, the fixture takes the less convenient one, so that predicates do not
-//! come to depend on it: dictionaries and sets hold unused entries, and codes are not in the order of values.
+//! The facts of the fixture: [`Batch`] implements [`Facts`] for some nodes of a [`Cluster`], one plain loop per fact. What pods on
+//! nodes add up to is in `running`.
+
+mod dictionaries;
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::claims;
 use super::cluster::Cluster;
 use super::node::{Node, field_name};
 use super::parties;
-use super::pod::Pod;
+use super::running::{self, count};
 use crate::columns::cluster_attachments::{Attachment, Obstacle, UncountedPod};
 use crate::columns::cluster_pods::PodSelector;
 use crate::columns::cluster_storage::{Capacity, Claim, Class, ExactSizes, Volume as StoredVolume};
@@ -26,13 +26,11 @@ use crate::columns::pod_owner::Owner;
 use crate::columns::pod_placement::{PreferredTerm, Term};
 use crate::columns::pod_resources::Request;
 use crate::columns::pod_spread::Constraint;
-use crate::columns::pod_tolerations::{Effect, Toleration};
+use crate::columns::pod_tolerations::Toleration;
 use crate::columns::pod_volumes::Volume;
 use crate::columns::selectors::LabelSelector;
 use crate::facts::Facts;
-
-/// A value that is in every dictionary and set, and on no node.
-const UNUSED: &str = "unused";
+use dictionaries::{annotations, index, info, labels};
 
 /// A batch of some nodes of a cluster.
 pub(super) struct Batch {
@@ -62,76 +60,6 @@ impl Batch {
     fn column<T>(&self, value: impl Fn(&Node) -> T) -> Vec<T> {
         self.rows.iter().filter_map(|row| self.cluster.nodes.get(*row)).map(value).collect()
     }
-
-    /// The dictionary of a label or annotation: the values of all nodes of the cluster in descending order, and an unused
-    /// one.
-    fn dictionary(&self, texts: Texts, key: &str) -> Vec<String> {
-        let texts: BTreeSet<&str> =
-            self.cluster.nodes.iter().filter_map(|node| texts(node).get(key)).map(String::as_str).collect();
-        let mut dictionary = vec![String::new(), UNUSED.into()];
-        dictionary.extend(texts.into_iter().rev().filter(|text| *text != UNUSED).map(String::from));
-        dictionary
-    }
-
-    /// The codes of a label or annotation.
-    fn codes(&self, texts: Texts, key: &str) -> Vec<u32> {
-        let dictionary = self.dictionary(texts, key);
-        self.column(|node| texts(node).get(key).and_then(|text| index(&dictionary, text, 1)).unwrap_or(0))
-    }
-
-    /// The dictionary of a label or annotation, parsed.
-    fn integers(&self, texts: Texts, key: &str) -> Vec<i64> {
-        self.dictionary(texts, key).iter().map(|text| text.parse().unwrap_or(i64::MIN)).collect()
-    }
-
-    /// The distinct feature sets of the cluster, and an unused one.
-    fn feature_sets(&self) -> Vec<Vec<String>> {
-        let mut sets = vec![Vec::new(), vec![UNUSED.into()]];
-        for node in &self.cluster.nodes {
-            let set = node.features.iter().cloned().collect();
-            if !sets.contains(&set) {
-                sets.push(set);
-            }
-        }
-        sets
-    }
-
-    /// The distinct taint lists of the cluster, and an unused one.
-    fn taint_sets(&self) -> Vec<Vec<Taint>> {
-        let unused = Taint { key: UNUSED.into(), value: String::new(), effect: Effect::NoSchedule };
-        let mut sets = vec![Vec::new(), vec![unused]];
-        for node in &self.cluster.nodes {
-            if !sets.contains(&node.taints) {
-                sets.push(node.taints.clone());
-            }
-        }
-        sets
-    }
-}
-
-/// Labels, annotations or info of a node.
-type Texts = fn(&Node) -> &BTreeMap<String, String>;
-
-fn labels(node: &Node) -> &BTreeMap<String, String> {
-    &node.labels
-}
-
-fn annotations(node: &Node) -> &BTreeMap<String, String> {
-    &node.annotations
-}
-
-fn info(node: &Node) -> &BTreeMap<String, String> {
-    &node.info
-}
-
-/// The index of `wanted` in `entries`, looked for from index `from` on.
-fn index<T: PartialEq>(entries: &[T], wanted: &T, from: usize) -> Option<u32> {
-    let position = entries.iter().skip(from).position(|entry| entry == wanted)?;
-    u32::try_from(position + from).ok()
-}
-
-fn count<T>(items: impl Iterator<Item = T>) -> u32 {
-    u32::try_from(items.count()).unwrap_or(u32::MAX)
 }
 
 fn amount(amounts: &BTreeMap<String, i64>, resource: &str) -> i64 {
@@ -435,19 +363,11 @@ impl Facts for Batch {
     }
 
     fn cluster_pods_matching(&self, selectors: &[PodSelector], terminating: bool) -> Vec<u32> {
-        let cluster = self.all_rows();
-        let matches = |pod: &&Pod| cluster.counts(pod, selectors, terminating);
-        cluster.nodes.iter().map(|node| count(node.running.iter().filter(matches))).collect()
+        running::matching(self.all_rows(), selectors, terminating)
     }
 
     fn cluster_pods_requested(&self, selectors: &[PodSelector], resource: &str, terminating: bool) -> Vec<i64> {
-        let cluster = self.all_rows();
-        let matches = |pod: &&Pod| cluster.counts(pod, selectors, terminating);
-        let amount = |pod: &Pod| {
-            let requests = pod.requests.iter().filter(|request| request.resource == resource);
-            requests.map(|request| request.amount).sum::<i64>()
-        };
-        cluster.nodes.iter().map(|node| node.running.iter().filter(matches).map(amount).sum()).collect()
+        running::requested(self.all_rows(), selectors, resource, terminating)
     }
 
     fn cluster_pods_matches_this_pod(&self, selectors: &[PodSelector]) -> bool {
@@ -457,14 +377,7 @@ impl Facts for Batch {
     }
 
     fn cluster_controllers_same_controller(&self, terminating: bool) -> Option<Vec<u32>> {
-        let cluster = self.all_rows();
-        let (_, uid) = cluster.pod.controller.as_ref()?;
-        let is_same = |pod: &&Pod| {
-            (terminating || !pod.terminating)
-                && pod.namespace == cluster.pod.namespace
-                && pod.controller.as_ref().is_some_and(|(_, other)| other == uid)
-        };
-        Some(cluster.nodes.iter().map(|node| count(node.running.iter().filter(is_same))).collect())
+        running::same_controller(self.all_rows(), terminating)
     }
 
     fn cluster_candidates_feasible(&self) -> Vec<u8> {
@@ -472,71 +385,35 @@ impl Facts for Batch {
     }
 
     fn cluster_affinity_topology_keys(&self) -> Vec<String> {
-        let cluster = self.all_rows();
-        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let keys: BTreeSet<&str> = pods.flat_map(|pod| cluster.matching_keys(pod, &pod.anti_affinity)).collect();
-        keys.into_iter().map(String::from).collect()
+        running::anti_affinity_keys(self.all_rows())
     }
 
     fn cluster_affinity_anti_affinity_terms(&self, topology_key: &str) -> Vec<u32> {
-        let cluster = self.all_rows();
-        let on_pod = |pod: &Pod| {
-            count(cluster.matching_keys(pod, &pod.anti_affinity).into_iter().filter(|key| *key == topology_key))
-        };
-        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+        running::anti_affinity_terms(self.all_rows(), topology_key)
     }
 
     fn cluster_preferences_topology_keys(&self) -> Vec<String> {
-        let cluster = self.all_rows();
-        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let keys = pods.flat_map(|pod| {
-            let preferred = cluster.matching_preferred(pod).into_iter().map(|(_, key)| key);
-            preferred.chain(cluster.matching_keys(pod, &pod.affinity))
-        });
-        let keys: BTreeSet<&str> = keys.collect();
-        keys.into_iter().map(String::from).collect()
+        running::preference_keys(self.all_rows())
     }
 
     fn cluster_preferences_preferred_terms(&self, topology_key: &str) -> Vec<u32> {
-        let cluster = self.all_rows();
-        let on_pod =
-            |pod: &Pod| count(cluster.matching_preferred(pod).into_iter().filter(|(_, key)| *key == topology_key));
-        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+        running::preferred_terms(self.all_rows(), topology_key)
     }
 
     fn cluster_preferences_weights(&self, topology_key: &str) -> Vec<i64> {
-        let cluster = self.all_rows();
-        let on_pod = |pod: &Pod| {
-            let matching = cluster.matching_preferred(pod).into_iter().filter(|(_, key)| *key == topology_key);
-            matching.map(|(weight, _)| weight).sum::<i64>()
-        };
-        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+        running::preferred_weights(self.all_rows(), topology_key)
     }
 
     fn cluster_preferences_required_terms(&self, topology_key: &str) -> Vec<u32> {
-        let cluster = self.all_rows();
-        let on_pod =
-            |pod: &Pod| count(cluster.matching_keys(pod, &pod.affinity).into_iter().filter(|key| *key == topology_key));
-        cluster.nodes.iter().map(|node| node.running.iter().map(on_pod).sum()).collect()
+        running::required_terms(self.all_rows(), topology_key)
     }
 
     fn cluster_volume_use_disk_users(&self, kind: DiskKind, id: &str) -> Vec<DiskUser> {
-        let users = (0_u32..).zip(&self.all_rows().nodes).flat_map(|(row, node)| {
-            let disks = node.disks.iter().filter(|disk| disk.kind == kind && disk.id == id);
-            disks.map(move |disk| DiskUser { row, read_only: disk.read_only, monitors: disk.monitors.clone() })
-        });
-        users.collect()
+        running::disk_users(self.all_rows(), kind, id)
     }
 
     fn cluster_volume_use_claim_users(&self, claim: &str) -> u32 {
-        let cluster = self.all_rows();
-        let pods = cluster.nodes.iter().flat_map(|node| &node.running);
-        let uses = |pod: &&Pod| {
-            let named =
-                |volume: &Volume| matches!(volume, Volume::Claim(used) if used.name == claim && !used.ephemeral);
-            pod.namespace == cluster.pod.namespace && pod.volumes.iter().any(named)
-        };
-        count(pods.filter(uses))
+        running::claim_users(self.all_rows(), claim)
     }
 
     fn cluster_attachments_wanted(&self, registered: bool) -> Result<Vec<Attachment>, Obstacle> {

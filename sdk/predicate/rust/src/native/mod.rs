@@ -1,7 +1,7 @@
 //! Facts outside a component: what tests and benchmarks use to run a predicate without a sandbox.
 //!
 //! [`Cluster`] is the fixture for unit tests, a small cluster of plain values: start there. `cluster`, `node`, `pod`,
-//! `claims`, `moments`, `parties` and `storage` hold its values and builders, `batch` and `selection` present them as facts, `evaluate` runs predicates,
+//! `claims`, `moments`, `parties` and `storage` hold its values and builders, `batch`, `running` and `selection` present them as facts, `evaluate` runs predicates,
 //! `cases` makes clusters of the cases in `cases.yaml`.
 //! [`take_lines`] gives the lines that a predicate has written. [`with_facts`] runs a predicate against any other implementation of [`Facts`], the fact functions of the contract.
 
@@ -15,6 +15,7 @@ mod moments;
 mod node;
 mod parties;
 mod pod;
+mod running;
 mod selection;
 mod storage;
 
