@@ -87,7 +87,7 @@ export function withQuery(path: string, parameters: Record<string, string | numb
   return parts.length > 0 ? `${path}?${parts.join("&")}` : path;
 }
 
-/** A value for the query of the API, which reads no escapes: what names of Kubernetes consist of stays as it is. */
+/** A value for the query of the API: what names of Kubernetes consist of stays readable, also in the commands that people copy. */
 function queryValue(value: string): string {
   return encodeURIComponent(value).replace(/%(2F|3A|2C)/g, (escape) => decodeURIComponent(escape));
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::event_lines::EventLine;
-use super::query::{Format, parameters};
+use super::query::{Format, parameters, unescaped};
 use super::yunikorn_events::{EventRecord, Instance};
 use crate::admission::scope::RequestScope;
 use crate::protocols::json::codec;
@@ -68,6 +68,7 @@ pub(crate) async fn events(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     service.readiness().check()?;
+    let query = unescaped(query)?;
     let [since, format] = parameters(query.as_deref(), ["since", "format"])?;
     let format = Format::try_new(format)?;
     let since = since.map(str::parse::<u64>).transpose().map(|since| since.map(Generation));

@@ -12,7 +12,7 @@ use nodesift_proto::v1::Version;
 use serde::Serialize;
 
 use super::etag::ETag;
-use super::query::parameters;
+use super::query::{parameters, unescaped};
 use crate::admission::scope::RequestScope;
 use crate::calls::response;
 use crate::protocols::document::Encoded;
@@ -35,6 +35,7 @@ pub(crate) async fn nodes(
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     scope.until_read().await?;
+    let query = unescaped(query)?;
     let [columns, rows] = parameters(query.as_deref(), ["columns", "rows"])?;
     parse_columns(columns.unwrap_or("name"))?;
     let rows = parse_rows(rows)?;

@@ -14,7 +14,7 @@ use tonic::Code;
 
 use super::etag::ETag;
 use super::pending_groups::{By, Groups, name};
-use super::query::parameters;
+use super::query::{parameters, unescaped};
 use super::time::{rfc3339, rfc3339_of_seconds};
 use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
@@ -36,6 +36,7 @@ pub(crate) async fn pending(
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     scope.until_read().await?;
+    let query = unescaped(query)?;
     Wanted::try_new(query.as_deref())?;
     let listed = listed(&service)?;
     let is_stale = service.staleness().age().stale;

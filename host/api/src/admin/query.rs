@@ -1,4 +1,4 @@
-//! Query strings of the endpoints for operators. Start at [`parameters`].
+//! Query strings of the endpoints for operators. Start at [`unescaped`] and [`parameters`].
 
 use crate::Error;
 
@@ -26,8 +26,37 @@ impl Format {
     }
 }
 
-/// The values of the parameters of these names, in their order; `None` for each that is absent. Names of nodes, formats and numbers
-/// need no escapes in a URL, so that none are read.
+/// The query with its escapes (`%2F`) decoded. Names need none, but most clients escape the slashes and colons in them: an escape that is
+/// taken for a part of a name finds nothing, and looks like an answer.
+///
+/// # Errors
+///
+/// [`Error::InvalidField`] where an escape is none, is no part of UTF-8, or stands for `&`, which is in no name and would end a value.
+pub(super) fn unescaped(query: Option<String>) -> Result<Option<String>, Error> {
+    let Some(query) = query else { return Ok(None) };
+    if !query.contains('%') {
+        return Ok(Some(query));
+    }
+    let reason = "an escape is % and two hexadecimal digits, a byte of UTF-8, and none of &: names have no such character";
+    decoded(&query).map(Some).ok_or_else(|| Error::invalid("query", reason))
+}
+
+fn decoded(query: &str) -> Option<String> {
+    let mut parts = query.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        // A number may have a sign, and an escape has none.
+        let is_escape = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let byte = u8::from_str_radix(digits, 16).ok().filter(|byte| is_escape && *byte != b'&')?;
+        bytes.push(byte);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The values of the parameters of these names, in their order; `None` for each that is absent. Escapes have been decoded before, by
+/// [`unescaped`].
 ///
 /// # Errors
 ///
@@ -66,5 +95,23 @@ mod tests {
         }
         assert_eq!(Format::try_new(Some("yunikorn")).unwrap(), Format::YuniKorn);
         assert!(Format::try_new(Some("YuniKorn")).is_err());
+    }
+
+    #[test]
+    fn escapes_are_decoded_once_and_what_is_none_is_refused() {
+        let read = |query: &str| unescaped(Some(query.to_owned()));
+        for (query, expected) in [
+            ("pod=shop%2Fweb-0&by=a", "pod=shop/web-0&by=a"),
+            ("columns=label%3atopology.kubernetes.io%2Fzone%2Cname", "columns=label:topology.kubernetes.io/zone,name"),
+            ("q=%252F", "q=%2F"),
+            ("q=%C3%A9", "q=é"),
+            ("q=a+b", "q=a+b"),
+        ] {
+            assert_eq!(read(query).unwrap().as_deref(), Some(expected), "{query}");
+        }
+        assert_eq!(unescaped(None).unwrap(), None);
+        for refused in ["q=%", "q=%2", "q=%zz", "q=%+1", "q=%é", "q=%ff", "q=%26", "q=a%26node=b"] {
+            assert!(matches!(read(refused), Err(Error::InvalidField { .. })), "{refused}");
+        }
     }
 }

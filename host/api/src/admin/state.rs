@@ -26,7 +26,7 @@ use super::event_lines::EventLine;
 use super::lazy::Lazy;
 use super::names::Names;
 use super::pods::{PendingPod, PodOnNode};
-use super::query::{Format, parameters};
+use super::query::{Format, parameters, unescaped};
 use super::totals::Totals;
 use super::yunikorn::NodesInfo;
 use crate::admission::scope::RequestScope;
@@ -45,6 +45,7 @@ pub(crate) async fn state(
 ) -> Result<Response, Error> {
     service.readiness().check()?;
     let permit = service.dump_permit(scope.class)?;
+    let query = unescaped(query)?;
     let [node, format] = parameters(query.as_deref(), ["node", "format"])?;
     let (node, format) = (node.map(str::to_owned), Format::try_new(format)?);
     let (version, dump) = service.read_locked(scope.class, move |service| collect(service, node.as_deref())).await?;

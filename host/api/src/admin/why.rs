@@ -8,7 +8,7 @@ use axum::response::Response;
 use nodesift_edge::body_buffer;
 use nodesift_proto::v1::{self, PodName, WhyRequest, pod};
 
-use super::query::parameters;
+use super::query::{parameters, unescaped};
 use crate::admission::scope::RequestScope;
 use crate::calls::driver::Stage;
 use crate::calls::why::{self, Why};
@@ -33,6 +33,7 @@ pub(crate) async fn why(
     }
     media_type::check_accept(&headers)?;
     scope.until_read().await?;
+    let query = unescaped(query)?;
     let wanted = Wanted::try_new(query.as_deref())?;
     if wanted.pod.is_some() {
         return Err(Error::invalid("query", "give either pod or a manifest, not both"));
@@ -55,6 +56,7 @@ pub(crate) async fn why_of_pod(
 ) -> Result<Response, Error> {
     media_type::check_accept(&headers)?;
     scope.until_read().await?;
+    let query = unescaped(query)?;
     let wanted = Wanted::try_new(query.as_deref())?;
     let Some(pod) = wanted.pod else {
         return Err(Error::invalid("query", "give pod=NAMESPACE/NAME"));
