@@ -29,6 +29,10 @@ pub const GUEST_TIME_PER_CALL_MAX: Duration = Duration::from_secs(10);
 /// megabytes.
 pub const PREDICATES_MAX: usize = 128;
 
+/// Bytes of the name of a predicate, a scorer, a scheduler or a policy: as many as names of objects have. Each is a label of some tens of
+/// metrics.
+pub const NAME_BYTES_MAX: usize = 253;
+
 /// Scorers of one policy. Every pod whose core asks for scores is scored by each; kube-scheduler has nine by default.
 pub const SCORERS_MAX: usize = 64;
 

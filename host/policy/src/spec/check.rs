@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::annotation_key;
+use super::name;
 use super::module::Key;
 use super::policy::Policy;
 use crate::declare::Texts;
@@ -69,6 +70,13 @@ impl Checker<'_> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.refuse(text, field, format!("{:?} is not {}", text.value, names.join(" or ")));
         T::default()
+    }
+
+    /// Refuses a name that cannot be shown to people as it is.
+    pub(super) fn name(&mut self, name: &At<String>, field: &str) {
+        if let Err(reason) = name::check(&name.value) {
+            self.refuse(name, field, reason);
+        }
     }
 
     pub(super) fn annotation_keys(&mut self, keys: &Texts, field: &str, most: usize) -> Vec<String> {

@@ -8,6 +8,7 @@
 //! | `kubernetes` | the version of Kubernetes, with its switches for built-ins |
 //! | `check` | what the checks share: the document as written → [`Policy`], or every problem that it has |
 //! | `annotation_key` | the API server's rule for annotation keys |
+//! | `name` | what predicates, scorers, schedulers and the policy may be called |
 //! | `object_name` | its rule for namespaces and names |
 //! | `bundled` | every built-in that a document can name, as the bundled policies list it |
 //! | `select` | a policy reduced to some of its predicates |
@@ -21,6 +22,7 @@ mod bundled;
 mod check;
 mod kubernetes;
 mod module;
+mod name;
 mod object_name;
 mod parties;
 mod policy;

@@ -180,8 +180,12 @@ impl Checker<'_> {
             self.choice(kind, "kind", &[(KIND, ())]);
         }
         let metadata = document.metadata.as_ref();
-        let name = metadata.and_then(|metadata| Some(metadata.value.name.as_ref()?.value.clone()));
-        let mut policy = Policy { name: name.unwrap_or_default(), ..Policy::default() };
+        let name = metadata.and_then(|metadata| metadata.value.name.as_ref());
+        if let Some(name) = name {
+            self.name(name, "metadata.name");
+        }
+        let name = name.map(|name| name.value.clone()).unwrap_or_default();
+        let mut policy = Policy { name, ..Policy::default() };
         let Some(spec) = &document.spec else { return policy };
         match &spec.value.scheduler_names {
             Some(names) => policy.scheduler_names = self.scheduler_names(names),
@@ -253,8 +257,11 @@ impl Checker<'_> {
             self.refuse(names, "spec.schedulerNames", "empty; every pod would be foreign");
         }
         let field = |index| format!("spec.schedulerNames[{index}]");
-        for (index, name) in readable(&names.value).filter(|(_, name)| name.value.is_empty()) {
-            self.refuse(name, &field(index), "empty; a scheduler has a name");
+        for (index, name) in readable(&names.value) {
+            match name.value.is_empty() {
+                true => self.refuse(name, &field(index), "empty; a scheduler has a name"),
+                false => self.name(name, &field(index)),
+            }
         }
         self.refuse_repeats(readable(&names.value), field);
         values(names)

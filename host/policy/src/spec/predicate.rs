@@ -188,8 +188,9 @@ impl Checker<'_> {
         let name = predicate.name.as_ref();
         if let Some(name) = name.filter(|name| name.value.is_empty()) {
             self.refuse(name, &format!("{field}.name"), "empty");
+        } else if let (Some(name), Some(_)) = (name, &predicate.module) {
+            self.name(name, &format!("{field}.name"));
         } else if let Some(name) = name
-            && predicate.module.is_none()
             && !self.builtins.contains(&name.value.as_str())
         {
             let known = self.builtins.join(", ");

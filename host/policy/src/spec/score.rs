@@ -116,7 +116,9 @@ impl Checker<'_> {
         let ScorerFields { name, weight, args, module, instance, allow, on_error, limits } = &at.value;
         if let Some(name) = name.as_ref().filter(|name| name.value.is_empty()) {
             self.refuse(name, &format!("{field}.name"), "empty");
-        } else if let (Some(name), None) = (name, module)
+        } else if let (Some(name), Some(_)) = (name, module) {
+            self.name(name, &format!("{field}.name"));
+        } else if let Some(name) = name
             && !scorers().contains(&name.value.as_str())
         {
             self.refuse(name, &format!("{field}.name"), unknown(&name.value));

@@ -255,6 +255,10 @@ fn an_invalid_value_is_refused_with_line_and_field() {
         ),
         ("name: \"\"\nmodule: {path: a}", "6:11: spec.predicates[0].name: empty"),
         (
+            "name: \"a\\nb\"\nmodule: {path: a}",
+            "6:11: spec.predicates[0].name: \"a\\nb\" has characters that are not seen, or that break a line: leave them out",
+        ),
+        (
             "name: NodeName\nphases: [alocate]",
             "7:14: spec.predicates[0].phases[0]: \"alocate\" is not allocate or reserve",
         ),
@@ -478,6 +482,19 @@ policy.yaml:17:29: spec.facts.annotations[1]: expected a text, found a list
 policy.yaml:17:34: spec.facts.annotations[2]: \"-a\" is not an annotation key: its name must be letters, digits, '-', '_' and '.', and begin and end with a letter or digit
 policy.yaml:17:34: spec.facts.annotations[2]: \"-a\" is there twice, first on line 17";
     assert_eq!(refusal(text), expected);
+}
+
+#[test]
+fn whatever_has_a_name_is_refused_one_that_breaks_a_line() {
+    let text = "apiVersion: nodesift.dev/v1alpha1\nkind: PredicatePolicy\nmetadata: {name: \"a\\nb\"}\nspec:\n  \
+                schedulerNames: [\"a\\rb\"]\n  predicates: [{name: NodeName}]\n  scores:\n  \
+                - {name: \"a\\eb\", module: {path: a}}\n";
+    let refusal = refusal(text);
+    let fields = ["3:18: metadata.name: ", "5:20: spec.schedulerNames[0]: ", "8:12: spec.scores[0].name: "];
+    assert_eq!(refusal.lines().count(), fields.len(), "{refusal}");
+    for (line, field) in refusal.lines().zip(fields) {
+        assert!(line.starts_with(&format!("policy.yaml:{field}")), "{line}");
+    }
 }
 
 #[test]
