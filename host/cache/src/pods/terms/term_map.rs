@@ -51,6 +51,11 @@ impl<T: Clone + Ord, V: Clone> TermMap<T, V> {
         self.chunks.iter().flat_map(|chunk| chunk.entries.iter())
     }
 
+    /// Number of entries, by a look at each chunk.
+    pub(super) fn len(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.entries.len()).sum()
+    }
+
     /// The entries in their order, from a place on.
     pub(super) fn from(&self, (chunk, at): Place) -> impl Iterator<Item = &Entry<T, V>> {
         let first = self.chunks.get(chunk).and_then(|chunk| chunk.entries.get(at..)).unwrap_or_default();

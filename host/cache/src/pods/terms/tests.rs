@@ -361,6 +361,30 @@ fn terms_that_cannot_match_a_pod_are_not_looked_at() {
 }
 
 #[test]
+fn terms_are_walked_where_most_may_match_and_give_the_list_that_a_search_gives() {
+    let number = |number: usize| format!("x{number}");
+    let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
+    let labels: Labels = [(text("app"), text("web"))].into();
+    let matched = |terms: &AntiAffinity| -> Vec<AntiAffinityTerm> {
+        let matched = terms.matching("b", &labels, &namespaces, &nodes).into_iter();
+        matched.map(|(term, _)| (**term).clone()).collect()
+    };
+    let pod_of = |term: &dyn Fn(usize) -> AntiAffinityTerm| pod_with((0..1_000).map(term).collect());
+    let mut terms = empty();
+    // Filed twice each: by the name of the namespace, and for every one.
+    terms.apply(Delta::Add, Row(0), &pod_of(&|n| term_of(&["b"], true, requirement("app", Operator::NotIn, &number(n)))));
+    assert!(terms.walks(1_000) && !terms.walks(TERM_CHUNK) && !terms.walks(500));
+    let walked = matched(&terms);
+    assert_eq!(walked.len(), 1_000);
+    for row in 1..=4 {
+        let others = pod_of(&|n| term_of(&["a"], false, requirement("app", Operator::In, &number(n + 1_000 * row))));
+        terms.apply(Delta::Add, Row(row as u32), &others);
+    }
+    assert!(!terms.walks(2_000), "all have 5,000 by now");
+    assert_eq!(matched(&terms), walked);
+}
+
+#[test]
 fn a_change_after_a_clone_copies_a_chunk_of_each_map() {
     for is_crowded in [false, true] {
         let mut terms = tenant(|n| {
