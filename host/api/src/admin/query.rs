@@ -37,7 +37,8 @@ pub(super) fn unescaped(query: Option<String>) -> Result<Option<String>, Error> 
     if !query.contains('%') {
         return Ok(Some(query));
     }
-    let reason = "an escape is % and two hexadecimal digits, a byte of UTF-8, and none of &: names have no such character";
+    let reason =
+        "an escape is % and two hexadecimal digits, a byte of UTF-8, and none of &: names have no such character";
     decoded(&query).map(Some).ok_or_else(|| Error::invalid("query", reason))
 }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::annotation_key;
-use super::name;
 use super::module::Key;
+use super::name;
 use super::policy::Policy;
 use crate::declare::Texts;
 use crate::document::Document;

@@ -30,10 +30,13 @@ mod tests {
 
     #[test]
     fn a_name_is_a_line_that_is_seen() {
-        for name in ["NodeName", "my predicate", "team/é漢-1", "\"a\" \\ 'b'", "क्षि", &"x".repeat(NAME_BYTES_MAX)] {
+        for name in ["NodeName", "my predicate", "team/é漢-1", "\"a\" \\ 'b'", "क्षि", &"x".repeat(NAME_BYTES_MAX)]
+        {
             assert_eq!(check(name), Ok(()), "{name}");
         }
-        for name in ["a\nb", "a\r", "\t", "\u{0}", "\u{1b}[2J", "\u{9b}", "a\u{202e}b", "a\u{200b}", "\u{2028}", "\u{feff}a"] {
+        for name in
+            ["a\nb", "a\r", "\t", "\u{0}", "\u{1b}[2J", "\u{9b}", "a\u{202e}b", "a\u{200b}", "\u{2028}", "\u{feff}a"]
+        {
             let reason = check(name).unwrap_err();
             assert!(!reason.chars().any(is_unseen), "{reason}");
         }

@@ -372,7 +372,11 @@ fn terms_are_walked_where_most_may_match_and_give_the_list_that_a_search_gives()
     let pod_of = |term: &dyn Fn(usize) -> AntiAffinityTerm| pod_with((0..1_000).map(term).collect());
     let mut terms = empty();
     // Filed twice each: by the name of the namespace, and for every one.
-    terms.apply(Delta::Add, Row(0), &pod_of(&|n| term_of(&["b"], true, requirement("app", Operator::NotIn, &number(n)))));
+    terms.apply(
+        Delta::Add,
+        Row(0),
+        &pod_of(&|n| term_of(&["b"], true, requirement("app", Operator::NotIn, &number(n)))),
+    );
     assert!(terms.walks(1_000) && !terms.walks(TERM_CHUNK) && !terms.walks(500));
     let walked = matched(&terms);
     assert_eq!(walked.len(), 1_000);
