@@ -4,6 +4,7 @@
 
 use nodesift_object::{Kind, Pod, defaults};
 use serde_json::{Map, Value, json};
+use serde_saphyr::UserMessageFormatter;
 
 use super::request::from_text;
 use crate::{Error, limits};
@@ -46,8 +47,11 @@ pub(super) fn pod(text: &str) -> Result<Pod, Error> {
         },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: limits::MANIFEST_REPEATED },
     };
-    let manifest: Value = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Error::invalid(FIELD, format!("not one YAML document: {error}")))?;
+    let manifest: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        // The default words advise a program, not whoever has written the manifest.
+        let reason = error.render_with_formatter(&UserMessageFormatter);
+        Error::invalid(FIELD, format!("not one YAML document: {reason}"))
+    })?;
     let pod = template(manifest)?.to_string();
     let pod = defaults::fill(Kind::Pod, &pod).map_or(pod, |(filled, _)| filled);
     from_text(FIELD, &pod)
@@ -177,9 +181,11 @@ mod tests {
             ("kind: Pod\nspec: {priority: high}", "manifest.spec.priority: "),
             ("kind: [", "manifest: "),
             ("kind: Pod\n---\nkind: Pod", "manifest: "),
+            ("kind: Pod\nkind: Pod", "manifest: "),
         ] {
             let error = pod(text).unwrap_err().text();
             assert!(error.starts_with(field), "{text}: {error}");
+            assert!(!error.contains("Options") && !error.contains("from_str"), "{text}: {error}");
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_saphyr::UserMessageFormatter;
 
 use super::envelope::{Envelope, LIST, ListHeader, Metadata, Origin};
 use super::yaml::Documents;
@@ -199,7 +200,7 @@ impl<'p> Parser<'p> {
     }
 
     fn yaml_error(&self, error: &serde_saphyr::Error, lines_before: u64) -> Stopped {
-        let reason = error.to_string();
+        let reason = error.render_with_formatter(&UserMessageFormatter);
         let at = error.location().filter(|at| at.line() > 0);
         // The location counts from the start of the document.
         let reason = match reason.rsplit_once(" at line ") {
