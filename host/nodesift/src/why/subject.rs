@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
+use serde_saphyr::UserMessageFormatter;
 
 use crate::args::PodKey;
 use crate::exit::Failure;
@@ -46,8 +47,9 @@ pub(super) fn pod_of(document: &mut Value) -> Option<&mut Value> {
 /// [`Failure::Data`] for what is none, and for several.
 pub(super) fn document(text: &str) -> Result<Value, Failure> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
-    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
-        .map_err(|error| Failure::Data(anyhow!("the manifest is not YAML: {error}")))?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        Failure::Data(anyhow!("the manifest is not YAML: {}", error.render_with_formatter(&UserMessageFormatter)))
+    })?;
     let mut documents = documents.into_iter();
     match (documents.next(), documents.next()) {
         (Some(document), None) => Ok(document),

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::media_type::JSON;
 use crate::Error;
 
+/// What decoders of numbers say of one that does not fit: nothing to whoever has sent it.
+const NO_NUMBER: &str = "data did not match any variant of untagged enum Content";
+
 /// A JSON document as a response.
 pub(crate) fn reply(text: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], text).into_response()
@@ -23,7 +26,8 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error>
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error.into_inner().to_string();
+        let reason =
+            error.into_inner().to_string().replace(NO_NUMBER, "is no whole number, or out of the range of the field");
         Error::Malformed { reason: if path == "." { reason } else { format!("{path}: {reason}") } }
     })?;
     json.end().map_err(|error| Error::Malformed { reason: error.to_string() })?;
@@ -76,6 +80,13 @@ mod tests {
     fn malformed_json_is_refused_with_its_position() {
         assert!(refusal(b"").contains("line 1"));
         assert!(refusal(b"{\"pods\":[]} x").contains("trailing"));
+        for number in ["-1", "1.5", "4294967296"] {
+            let refused = refusal(format!(r#"{{"pods":[],"scores":{{"top":{number}}}}}"#).as_bytes());
+            assert!(
+                refused.contains("scores.top: is no whole number, or out of the range of the field at line 1"),
+                "{refused}"
+            );
+        }
         assert!(refusal(b"{\"phase\":\"\xff\"}").contains("line 1"));
         assert!(refusal(b"\xef\xbb\xbf{}").contains("line 1"));
         assert!(refusal(br#"{"pods":[],"pods":[]}"#).contains("duplicate field"));
