@@ -220,6 +220,9 @@ pub const KUBE_PLUGIN_TIME: Duration = Duration::from_secs(60);
 /// Time between two looks at whether a plugin that has closed its output has ended, which it mostly has.
 pub const KUBE_PLUGIN_POLL: Duration = Duration::from_millis(10);
 
+/// Bytes of a kubeconfig, and of each token, key and certificate that it names: those of hundreds of clusters have some hundred KB.
+pub const KUBE_FILE_BYTES: u64 = 8 << 20;
+
 /// Bytes of what a plugin prints: a token, or a certificate and its key, have some thousands.
 pub const KUBE_PLUGIN_ANSWER_BYTES: usize = 1 << 20;
 

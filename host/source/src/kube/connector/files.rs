@@ -3,11 +3,13 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
+
+use crate::limits::KUBE_FILE_BYTES;
 
 /// Files, and what they were when they were looked at.
 #[derive(Debug, Default)]
@@ -24,12 +26,8 @@ impl Files {
     pub(super) fn from_kubeconfig(file: Option<&Path>) -> Self {
         let kubeconfigs = kubeconfigs(file);
         let mut paths = kubeconfigs.clone();
-        for kubeconfig in kubeconfigs.iter().filter_map(|file| Kubeconfig::read_from(file).ok()) {
-            let clusters = kubeconfig.clusters.into_iter().filter_map(|named| named.cluster);
-            paths.extend(clusters.filter_map(|cluster| cluster.certificate_authority).map(PathBuf::from));
-            let users = kubeconfig.auth_infos.into_iter().filter_map(|named| named.auth_info);
-            paths.extend(users.flat_map(|user| named_by(&user)));
-        }
+        paths
+            .extend(kubeconfigs.iter().filter_map(|file| read(file).ok()).flat_map(|kubeconfig| named_in(&kubeconfig)));
         Self::new(paths)
     }
 
@@ -64,6 +62,42 @@ impl Files {
     }
 }
 
+/// Reads a kubeconfig, where neither it nor a file that it names is larger than any: each of them is read as a whole.
+fn read(file: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    check(file)?;
+    let kubeconfig = Kubeconfig::read_from(file)?;
+    named_in(&kubeconfig).iter().try_for_each(|path| check(path))?;
+    Ok(kubeconfig)
+}
+
+fn check(path: &Path) -> Result<(), KubeconfigError> {
+    if !is_too_large(path) {
+        return Ok(());
+    }
+    let reason = format!("more than {} KiB, which is no kubeconfig, token or certificate", KUBE_FILE_BYTES >> 10);
+    Err(KubeconfigError::ReadConfig(io::Error::other(reason), path.to_owned()))
+}
+
+/// Whether a file has more than [`KUBE_FILE_BYTES`]. Pipes are not looked at, since what is read of them is gone.
+fn is_too_large(path: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(path) else { return false };
+    if metadata.is_file() {
+        return metadata.len() > KUBE_FILE_BYTES;
+    }
+    // One device is a usual name for no kubeconfig, /dev/null, and another has no end.
+    let length = |file: fs::File| io::copy(&mut file.take(KUBE_FILE_BYTES + 1), &mut io::sink());
+    metadata.file_type().is_char_device()
+        && fs::File::open(path).and_then(length).is_ok_and(|length| length > KUBE_FILE_BYTES)
+}
+
+/// The files that a kubeconfig names.
+fn named_in(kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
+    let clusters = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref());
+    let authorities = clusters.filter_map(|cluster| cluster.certificate_authority.as_ref()).map(PathBuf::from);
+    let users = kubeconfig.auth_infos.iter().filter_map(|named| named.auth_info.as_ref());
+    authorities.chain(users.flat_map(named_by)).collect()
+}
+
 fn named_by(auth: &AuthInfo) -> impl Iterator<Item = PathBuf> + use<> {
     let paths = [&auth.token_file, &auth.client_certificate, &auth.client_key].map(Clone::clone);
     paths.into_iter().flatten().map(PathBuf::from)
@@ -95,7 +129,7 @@ pub(super) fn merged(files: &[PathBuf]) -> Result<Kubeconfig, KubeconfigError> {
     let mut merged: Option<Kubeconfig> = None;
     let mut missing = KubeconfigError::FindPath;
     for file in files {
-        let next = match Kubeconfig::read_from(file) {
+        let next = match read(file) {
             Err(KubeconfigError::ReadConfig(error, path)) if error.kind() == io::ErrorKind::NotFound => {
                 missing = KubeconfigError::ReadConfig(error, path);
                 continue;

@@ -295,6 +295,33 @@ async fn a_plugin_runs_once_for_each_client_and_never_at_a_request() {
 }
 
 #[test]
+fn files_that_are_larger_than_any_are_refused_by_name_before_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::File::create(path("large")).unwrap().set_len(1 << 30).unwrap();
+    let large = path("large").display().to_string();
+    let config = |of_cluster: &str, of_user: &str| {
+        let cluster = format!("{{server: 'https://127.0.0.1:1', {of_cluster}}}");
+        format!("clusters: [{{name: c, cluster: {cluster}}}]\nusers: [{{name: u, user: {{{of_user}}}}}]\n")
+    };
+    for (text, named) in [
+        (config("", &format!("tokenFile: {large}")), "large"),
+        (config("", "tokenFile: /dev/zero"), "zero"),
+        (config("", &format!("client-key: {large}")), "large"),
+        (config("", &format!("client-certificate: {large}")), "large"),
+        (config(&format!("certificate-authority: {large}"), ""), "large"),
+    ] {
+        fs::write(path("config"), &text).unwrap();
+        let error = merged(&[path("config")]).unwrap_err();
+        assert!(matches!(&error, KubeconfigError::ReadConfig(_, file) if file.ends_with(named)), "{text}{error}");
+    }
+    assert!(matches!(merged(&[path("large")]), Err(KubeconfigError::ReadConfig(..))));
+    // What is not there, or is empty, is found out where it is used.
+    fs::write(path("config"), config("certificate-authority: /nowhere", "tokenFile: /dev/null")).unwrap();
+    assert!(merged(&[path("config")]).is_ok());
+}
+
+#[test]
 fn a_change_of_any_file_that_the_kubeconfig_names_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
