@@ -34,6 +34,9 @@ pub const ACCEPT_RETRY: Duration = Duration::from_secs(1);
 /// Time for a TLS handshake: two round trips and a signature, with room for a slow network.
 pub const TLS_HANDSHAKE: Duration = Duration::from_secs(5);
 
+/// Bytes of each file of certificates or of a key: the roots of all public authorities have some hundred KB.
+pub const TLS_FILE_BYTES: u64 = 8 << 20;
+
 /// Interval between checks of the certificate files; a check costs three `stat` calls.
 pub const TLS_LOOK: Duration = Duration::from_secs(1);
 

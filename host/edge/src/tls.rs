@@ -4,13 +4,13 @@
 //! the log. Start at [`Tls::open`].
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
@@ -51,7 +51,7 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
         /// Error of the PEM parser.
-        source: rustls::pki_types::pem::Error,
+        source: pem::Error,
     },
     /// A file holds no certificate.
     #[error("{}: no certificate in it: expected PEM with BEGIN CERTIFICATE", path.display())]
@@ -80,10 +80,10 @@ pub enum Error {
 }
 
 impl Error {
-    fn pem(path: &Path, source: rustls::pki_types::pem::Error) -> Self {
+    fn pem(path: &Path, source: pem::Error) -> Self {
         let path = path.to_owned();
         match source {
-            rustls::pki_types::pem::Error::Io(source) => Self::Read { path, source },
+            pem::Error::Io(source) => Self::Read { path, source },
             source => Self::Pem { path, source },
         }
     }
@@ -159,8 +159,8 @@ impl Tls {
 
 fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
     let chain = certificates(&files.certificates)?;
-    let key =
-        PrivateKeyDer::from_pem_file(&files.key).map_err(|source| Error::Pem { path: files.key.clone(), source })?;
+    let key = read(&files.key).and_then(|text| PrivateKeyDer::from_pem_slice(&text));
+    let key = key.map_err(|source| Error::Pem { path: files.key.clone(), source })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let unusable =
         |source| Error::Certificate { certificates: files.certificates.clone(), key: files.key.clone(), source };
@@ -187,7 +187,35 @@ fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let broken = |source| Error::pem(path, source);
-    let chain: Vec<_> =
-        CertificateDer::pem_file_iter(path).map_err(broken)?.collect::<Result<_, _>>().map_err(broken)?;
+    let text = read(path).map_err(broken)?;
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(&text).collect::<Result<_, _>>().map_err(broken)?;
     if chain.is_empty() { Err(Error::NoCertificate { path: path.to_owned() }) } else { Ok(chain) }
+}
+
+/// The text of a file, if it has an end before [`limits::TLS_FILE_BYTES`].
+fn read(path: &Path) -> Result<Vec<u8>, pem::Error> {
+    let mut text = Vec::new();
+    let read = |file: fs::File| file.take(limits::TLS_FILE_BYTES + 1).read_to_end(&mut text);
+    let length = fs::File::open(path).and_then(read).map_err(pem::Error::Io)?;
+    if u64::try_from(length).is_ok_and(|length| length <= limits::TLS_FILE_BYTES) {
+        return Ok(text);
+    }
+    let reason = format!("more than {} KiB, which is no certificate and no key", limits::TLS_FILE_BYTES >> 10);
+    Err(pem::Error::Io(io::Error::other(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused_by_name() {
+        let (endless, empty) = (Path::new("/dev/zero"), Path::new("/dev/null"));
+        let error = certificates(endless).unwrap_err();
+        assert!(matches!(&error, Error::Read { path, .. } if path == endless), "{error}");
+        assert!(matches!(certificates(empty), Err(Error::NoCertificate { .. })));
+        assert!(matches!(read(endless), Err(pem::Error::Io(_))));
+        assert!(read(empty).unwrap().is_empty());
+    }
 }
