@@ -1,4 +1,4 @@
-//! What a policy may call its predicates, its scorers, and itself: names that people see in tables, logs and metrics. Start at [`check`].
+//! The rule for names that people see in tables, logs and metrics: of predicates, scorers, schedulers and the policy. Start at [`check`].
 
 use crate::limits::NAME_BYTES_MAX;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::media_type::JSON;
 use crate::Error;
 
-/// What decoders of numbers say of one that does not fit: nothing to whoever has sent it.
+/// The words of generated decoders for a number that does not fit, which say nothing to whoever has sent it.
 const NO_NUMBER: &str = "data did not match any variant of untagged enum Content";
 
 /// A JSON document as a response.
