@@ -32,6 +32,8 @@ type outcome struct {
 	// The mean of scheduler_scheduling_algorithm_duration_seconds in milliseconds, and of how many attempts.
 	AlgorithmMilliseconds float64 `json:"algorithmMilliseconds"`
 	Attempts              float64 `json:"attempts"`
+	// The mean of scheduler_nodesift_call_duration_seconds in milliseconds, an attempt.
+	CallMilliseconds float64 `json:"callMilliseconds"`
 	// Processor seconds of scheduler, API server and controllers, which are one process, and of the sidecar.
 	TestProcessor    float64 `json:"testProcessorSeconds"`
 	SidecarProcessor float64 `json:"sidecarProcessorSeconds"`
@@ -94,6 +96,7 @@ func BenchmarkPerfScheduling(b *testing.B) {
 			measured = &outcome{
 				Pods: pods, Seconds: run.Elapsed().Seconds(), Attempts: used.attempts,
 				AlgorithmMilliseconds: used.algorithm / used.attempts * 1000,
+				CallMilliseconds:      used.call / used.attempts * 1000,
 				TestProcessor:         used.test, SidecarProcessor: used.sidecar,
 			}
 		})

@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/nodesift/nodesift/deploy/kube-scheduler/plugin"
 )
 
 // meterInterval is between two readings of a meter: short beside the second or more that a measurement takes, and long beside the some
@@ -24,8 +26,8 @@ type reading struct {
 	at time.Time
 	// What the benchmark's timer showed, which scheduler_perf stops with its measurement. Nothing keeps it from being set while it is
 	// read here: such a reading may show any time, and those after it are right.
-	elapsed                            time.Duration
-	test, sidecar, attempts, algorithm float64
+	elapsed                                  time.Duration
+	test, sidecar, attempts, algorithm, call float64
 }
 
 // meter reads at intervals until it is stopped. scheduler_perf tells by the benchmark's timer alone when its measurement begins and ends.
@@ -77,6 +79,7 @@ func (m *meter) read() {
 	now.algorithm, _ = testutil.GetHistogramMetricValue(metrics.SchedulingAlgorithmLatency.ObserverMetric)
 	attempts, _ := testutil.GetHistogramMetricCount(metrics.SchedulingAlgorithmLatency.ObserverMetric)
 	now.attempts = float64(attempts)
+	now.call, _ = testutil.GetHistogramMetricValue(plugin.CallDuration.ObserverMetric)
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.readings = append(m.readings, now)
@@ -100,7 +103,7 @@ func (m *meter) measured(window time.Duration) (reading, error) {
 	start := m.readings[after]
 	return reading{
 		at: from, test: end.test - start.test, sidecar: end.sidecar - start.sidecar,
-		attempts: end.attempts - start.attempts, algorithm: end.algorithm - start.algorithm,
+		attempts: end.attempts - start.attempts, algorithm: end.algorithm - start.algorithm, call: end.call - start.call,
 	}, nil
 }
 

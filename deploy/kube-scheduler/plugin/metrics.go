@@ -41,7 +41,8 @@ var (
 		Subsystem: "scheduler_nodesift", Name: "calls_total", StabilityLevel: metrics.ALPHA,
 		Help: "Scheduling cycles by what the sidecar has answered.",
 	}, []string{"result"})
-	callSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+	// CallDuration is the histogram scheduler_nodesift_call_duration_seconds, for who measures in this process.
+	CallDuration = metrics.NewHistogram(&metrics.HistogramOpts{
 		Subsystem: "scheduler_nodesift", Name: "call_duration_seconds", StabilityLevel: metrics.ALPHA,
 		Help:    "Time of the question about all nodes in a scheduling cycle.",
 		Buckets: metrics.ExponentialBuckets(0.00005, 2, 14),
@@ -82,7 +83,7 @@ var (
 
 // registerMetrics registers them in the registry of the scheduler.
 var registerMetrics = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(calls, callSeconds, fallbacks, scorings, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls,
+	legacyregistry.MustRegister(calls, CallDuration, fallbacks, scorings, unansweredPlacements, judgedPlacements, whatIfs, dryRunCalls,
 		negotiationEnds, allocationEnds)
 })
 

@@ -139,7 +139,7 @@ func (c *cycle) ask(ctx context.Context) error {
 	}
 	started := time.Now()
 	set, err := c.askInTime(ctx)
-	callSeconds.Observe(time.Since(started).Seconds())
+	CallDuration.Observe(time.Since(started).Seconds())
 	calls.WithLabelValues(resultOf(err)).Inc()
 	if err != nil {
 		return err
