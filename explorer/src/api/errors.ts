@@ -50,6 +50,11 @@ export function passes(error: ApiError): boolean {
   return ["lost", "notReady", "busy", "timeout", "failed"].includes(error.failure);
 }
 
+/** Whether the pod of a question is not there, or not pending any more. */
+export function isGone(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.failure === "notFound" || error.failure === "conflict");
+}
+
 /** The failure that an HTTP status stands for. */
 export function failureOf(status: number): Failure {
   switch (status) {

@@ -17,6 +17,8 @@ export type Subject = { namespace: string; name: string } | { object: JsonObject
 /** A pod with edits, and the overlay that the others make; each absent where no edit is about it. */
 export interface WhatIf {
   pod?: JsonObject;
+  /** Names of the nodes of the overlay that the cluster has not. */
+  added: string[];
   overlay?: {
     nodes: { object: JsonObject }[];
     removedPods: { name: { namespace: string; name: string } }[];
@@ -50,7 +52,7 @@ class Making {
   #pod: JsonObject | undefined;
   readonly #nodes = new Map<string, JsonObject>();
   readonly #removed: { namespace: string; name: string }[] = [];
-  #copies = 0;
+  readonly #added: string[] = [];
   /** Nodes that edits of taints have fetched. */
   #fetched = 0;
 
@@ -82,7 +84,7 @@ class Making {
     const nodes = names.map((name) => ({ object: this.#nodes.get(name) ?? {} }));
     const removedPods = this.#removed.map((name) => ({ name }));
     const hasOverlay = nodes.length > 0 || removedPods.length > 0;
-    return { ...(this.#pod ? { pod: this.#pod } : {}), ...(hasOverlay ? { overlay: { nodes, removedPods } } : {}) };
+    return { ...(this.#pod ? { pod: this.#pod } : {}), added: this.#added, ...(hasOverlay ? { overlay: { nodes, removedPods } } : {}) };
   }
 
   async #editPod(edit: Edit): Promise<void> {
@@ -97,15 +99,14 @@ class Making {
 
   async #copy(edit: Edit & { kind: "copies" }): Promise<void> {
     const original = this.#nodes.get(edit.node) ?? (await this.#objects.node(edit.node));
-    this.#copies += edit.count;
-    if (this.#copies > COPIES) {
-      throw new NotMade(`all edits add ${this.#copies} nodes, and ${COPIES} is the most`);
-    }
+    const all = this.#added.length + edit.count;
+    if (all > COPIES) throw new NotMade(`all edits add ${all} nodes, and ${COPIES} is the most`);
     // A number that an edit before has taken, or that the cluster has, would replace that node.
     for (let number = 1, left = edit.count; left > 0; number += 1) {
       const name = `${edit.node}-copy-${number}`;
       if (this.#nodes.has(name) || (await this.#objects.hasNode(name))) continue;
       this.#nodes.set(name, copied(original, name));
+      this.#added.push(name);
       left -= 1;
     }
   }

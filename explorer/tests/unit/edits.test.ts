@@ -146,6 +146,8 @@ test("copies add up and replace no node", async () => {
   assert.deepEqual(twice, ["n0-copy-1", "n0-copy-2", "n0-copy-3", "n0-copy-4", "n0-copy-5"]);
   // The cluster has an n1-copy-2.
   assert.deepEqual(await names("node+=n1*3"), ["n1-copy-1", "n1-copy-3", "n1-copy-4"]);
+  // A node of the cluster that is named like a copy is none.
+  assert.deepEqual((await made("uncordon=n1-copy-2", "node+=n1*2")).added, ["n1-copy-1", "n1-copy-3"]);
   await assert.rejects(made("node+=n0*600", "node+=n1*600"), {
     at: 1,
     message: "all edits add 1200 nodes, and 1000 is the most",
@@ -164,7 +166,7 @@ test("edits of one node add up in their order", async () => {
 
 test("pods go by name, and no edit changes the objects that it was given", async () => {
   const gone = await made("without=shop/other");
-  assert.deepEqual(gone, { overlay: { nodes: [], removedPods: [{ name: { namespace: "shop", name: "other" } }] } });
+  assert.deepEqual(gone, { added: [], overlay: { nodes: [], removedPods: [{ name: { namespace: "shop", name: "other" } }] } });
   const object: JsonObject = { spec: { containers: [{ name: "a" }] } };
   const edited = await whatIf([parse("cpu=2")], { object }, cluster);
   assert.deepEqual(object, { spec: { containers: [{ name: "a" }] } });

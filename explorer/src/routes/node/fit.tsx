@@ -3,13 +3,11 @@
 import { usePosted } from "../../api/hooks";
 import type { Why } from "../../api/why";
 import { Link } from "../../ui/shown";
-import { podHref } from "../pending/groups";
+import { podHref, podNamed } from "../pending/groups";
 import { Obstacles } from "../pod/panel";
 
 export function Fit({ pod, node }: { pod: string; node: string }) {
-  const slash = pod.indexOf("/");
-  const question = { pod: { name: { namespace: pod.slice(0, Math.max(0, slash)), name: pod.slice(slash + 1) } }, nodes: { names: [node] } };
-  const { answer, error } = usePosted<Why>("v1/why", question);
+  const { answer, error } = usePosted<Why>("v1/why", { pod: podNamed(pod), nodes: { names: [node] } });
   return (
     <section aria-labelledby="fit" class="notice-box">
       <h2 id="fit">

@@ -3,6 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { withQuery } from "../../api/client";
+import { isGone } from "../../api/errors";
 import { LIST_MS, session, useAsked, usePolled } from "../../api/hooks";
 import type { NodeDetail, Pending, PendingGroup, Version } from "../../api/types";
 import { setParameters, type Route } from "../../app/router";
@@ -13,7 +14,7 @@ import { Choice } from "../../ui/fields";
 import { count, counted } from "../../ui/format";
 import { Link, Shown } from "../../ui/shown";
 import { Table } from "../../ui/table";
-import { podHref } from "../pending/groups";
+import { podHref, podNamed } from "../pending/groups";
 
 /** Groups that are asked about: the sidecar evaluates a pod of each, and a reader looks at no more. */
 const GROUPS = 20;
@@ -22,9 +23,37 @@ const GROUPS = 20;
 const ELSEWHERE = ["Gated", "OtherScheduler", "Terminating"];
 
 /** The part of `Explain` that is shown here. */
-interface Explanations {
+export interface Explanations {
   version: Version;
   pods: { pod: string; predicates: { predicate: string; failures: { reasons: string[] }[] }[] }[];
+}
+
+/**
+ * The answer about some pods, and those that have gone or were bound since they were listed: one such pod has the sidecar refuse the whole
+ * question, which then is asked again about each. Throws what `ask` throws where no pod has an answer.
+ */
+export async function explainThoseLeft(
+  pods: string[],
+  ask: (pods: string[]) => Promise<Explanations>,
+): Promise<Explanations & { gone: string[] }> {
+  try {
+    return { ...(await ask(pods)), gone: [] };
+  } catch (refusal) {
+    if (!isGone(refusal)) throw refusal;
+    const [answers, gone]: [Explanations[], string[]] = [[], []];
+    for (const pod of pods) {
+      try {
+        answers.push(await ask([pod]));
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        gone.push(pod);
+      }
+    }
+    const last = answers.at(-1);
+    // The question is about something else that is not there, such as a pod that an edit removes.
+    if (!last) throw refusal;
+    return { version: last.version, pods: answers.flatMap(({ pods }) => pods), gone };
+  }
 }
 
 interface Row {
@@ -40,12 +69,14 @@ export function PendingPods({ route, node }: { route: Route; node: NodeDetail })
   const names = groups.map(({ pods }) => pods[0] ?? "");
   const { edits, refused } = fromQuery(route.parameters);
   const query = toQuery(edits);
-  const { answer, error } = useAsked<Explanations>(
+  const { answer, error } = useAsked(
     times > 0 && names.length > 0 && !refused ? JSON.stringify([node.name, query, names]) : null,
     async (signal) => {
       const { overlay } = await whatIf(edits, { object: {} }, new SidecarObjects(session.client, signal));
-      const pods = names.map((pod) => ({ name: { namespace: pod.slice(0, pod.indexOf("/")), name: pod.slice(pod.indexOf("/") + 1) } }));
-      return session.client.post("v1/explain", JSON.stringify({ pods, nodes: { names: [node.name] }, overlay }), "application/json", signal);
+      return explainThoseLeft(names, (pods) => {
+        const question = { pods: pods.map(podNamed), nodes: { names: [node.name] }, overlay };
+        return session.client.post<Explanations>("v1/explain", JSON.stringify(question), "application/json", signal);
+      });
     },
     String(times),
   );
@@ -97,6 +128,12 @@ export function PendingPods({ route, node }: { route: Route; node: NodeDetail })
           <p class="muted">
             The first pod of each of the {counted(groups.length, "largest group")} with one answer, at generation {answer?.version.generation}.
             Where one predicate alone rejects it, the node is among the nearest.
+            {answer && answer.gone.length > 0 && (
+              <>
+                {" "}
+                No longer pending: <Shown text={answer.gone.join(", ")} />.
+              </>
+            )}
           </p>
         </>
       )}

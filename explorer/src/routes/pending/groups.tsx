@@ -74,10 +74,16 @@ function FirstPods({ group }: { group: PendingGroup }) {
   );
 }
 
+/** A pod that is named `NAMESPACE/NAME`, as questions name it. */
+export function podNamed(pod: string): { name: { namespace: string; name: string } } {
+  const slash = Math.max(0, pod.indexOf("/"));
+  return { name: { namespace: pod.slice(0, slash), name: pod.slice(slash).replace(/^\//, "") } };
+}
+
 /** The page of a pod that is named `NAMESPACE/NAME`. */
 export function podHref(pod: string): string {
-  const slash = pod.indexOf("/");
-  return href(["pods", pod.slice(0, slash), pod.slice(slash + 1)]);
+  const { namespace, name } = podNamed(pod).name;
+  return href(["pods", namespace, name]);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isGone } from "../../api/errors";
 import { LIST_MS, useMay, usePolled } from "../../api/hooks";
 import { PAGE_ROWS } from "../../api/rows";
 import type { HelpfulEdit, PodHistory, Why } from "../../api/why";
@@ -44,7 +45,7 @@ export function Pod({ route }: { route: Route }) {
   const names = useNames(answer.value ? answer.value.version.nodesResourceVersion : null);
   const mayOperate = useMay("operate");
   const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
-  const isGone = answer.error?.failure === "notFound" || answer.error?.failure === "conflict";
+  const gone = isGone(answer.error) ? answer.error : undefined;
   const tryAddress = href(["pods", namespace, name, "try"]);
   useShortcut("t", "try changes of the pod", () => go(tryAddress));
   // Labels of one page come with the answer, and then all is drawn once; those of many pages are not waited for, nor those of another label.
@@ -72,14 +73,14 @@ export function Pod({ route }: { route: Route }) {
   );
   return (
     <>
-      {isGone && !answer.value && (
+      {gone && !answer.value && (
         <h1>
           <Shown text={`${namespace}/${name}`} />
         </h1>
       )}
-      {isGone && answer.error && <Missing namespace={namespace} name={name} error={answer.error} history={past.value} />}
-      {(!isGone || answer.value) && (
-        <Document polled={isGone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
+      {gone && <Missing namespace={namespace} name={name} error={gone} history={past.value} />}
+      {(!gone || answer.value) && (
+        <Document polled={gone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
           {() => content}
         </Document>
       )}

@@ -90,7 +90,14 @@ export function ComparisonView({ result, by, hrefOf }: { result: Result; by: str
           <Map answer={after} by={by} markOf={markOf} />
         </section>
       </div>
-      {result.scored && <Scores {...result.scored} fits={after.feasibleCount} generation={after.version.generation} hrefOf={(node) => (/-copy-\d+$/.test(node) ? undefined : hrefOf(node))} />}
+      {result.scored && (
+        <Scores
+          {...result.scored}
+          fits={after.feasibleCount}
+          generation={after.version.generation}
+          hrefOf={(node) => (result.added.includes(node) ? undefined : hrefOf(node))}
+        />
+      )}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // page, and the sidecar answers about these. Start at TryPod and TryManifest.
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, heading } from "../../api/errors";
+import { ApiError, heading, isGone } from "../../api/errors";
 import type { Why } from "../../api/why";
 import { announce } from "../../app/live";
 import { go, href, type Route } from "../../app/router";
@@ -30,7 +30,7 @@ export function TryPod({ route }: { route: Route }) {
   const outcome = useWhatIf({ namespace, name, edits: link.edits }, by);
   const podAddress = href(["pods", namespace, name]);
   const { error } = outcome.failure ?? {};
-  const isGone = error instanceof ApiError && (error.failure === "notFound" || error.failure === "conflict") && outcome.failure?.at === undefined;
+  const gone = outcome.failure?.at === undefined && isGone(error) ? error : undefined;
   return (
     <>
       <div class="title-row">
@@ -39,7 +39,7 @@ export function TryPod({ route }: { route: Route }) {
         </h1>
         {outcome.result && <CopyMenu items={copies(outcome, (edits) => command(namespace, name, by, edits))} />}
       </div>
-      {isGone && <Missing namespace={namespace} name={name} error={error} history={undefined} />}
+      {gone && <Missing namespace={namespace} name={name} error={gone} history={undefined} />}
       <WhatIf link={link} outcome={outcome} by={by} isPodEditable hrefOf={(node) => `${podAddress}?node=${encodeURIComponent(node)}`} />
     </>
   );

@@ -34,6 +34,8 @@ export interface Result {
   body: string;
   /** The pod and the overlay in it, as questions about scores name them too; absent for a manifest, which those do not take. */
   scored: { pod: object; overlay?: object } | undefined;
+  /** Names of the nodes that the edits add: no page is about one. */
+  added: readonly string[];
   edits: readonly Edit[];
 }
 
@@ -113,7 +115,7 @@ async function asked(question: Question, by: string, signal: AbortSignal): Promi
   const post = (text: string): Promise<Why> => session.client.post<Why>("v1/why", text, "application/json", signal);
   for (let attempt = 1; ; attempt += 1) {
     const [before, after] = await Promise.all([post(JSON.stringify({ ...as, ...beside })), post(body)]);
-    if (before.version.generation === after.version.generation || attempt === ATTEMPTS) return { before, after, body, scored, edits: question.edits };
+    if (before.version.generation === after.version.generation || attempt === ATTEMPTS) return { before, after, body, scored, added: made.added, edits: question.edits };
   }
 }
 
