@@ -109,7 +109,7 @@ test("an unknown node, an unknown page and a broken address are said", async ({ 
   await page.goto(`${site.url}#/nowhere/%zz`);
   await expect(page.getByRole("heading", { name: "No such page" })).toBeVisible();
   await page.goto(`${site.url}#/nodes/no-such-node?pod=broken`);
-  await expect(page.getByRole("region", { name: /on this node/ })).toContainText(/Not here|does not take/);
+  await expect(page.getByRole("region", { name: /on this node/ })).toContainText("default/broken is not in the cache");
   await page.goto(`${site.url}#/pending?cause=Nothing`);
   await expect(page.getByRole("main").getByRole("group", { name: "Trouble" })).toContainText("cause is one of");
 });
