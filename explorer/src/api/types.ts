@@ -95,6 +95,7 @@ export interface PendingPod {
 
 /** `POST /v1/filter`, asked for scores alone. */
 export interface FilterAnswer {
+  version: Version;
   pods: { pod: string; scores?: PodScores }[];
 }
 

@@ -90,3 +90,27 @@ test("a restart of the sidecar under an open page has everything asked for again
     await close();
   }
 });
+
+test("scores are asked for again where they are on the screen, and not while nobody sees them", async ({ page }) => {
+  const api = await ApiServer.start(items());
+  const { site, close } = await openSite(await startSidecar({ kubeconfig: api.kubeconfig }));
+  try {
+    let asked = 0;
+    page.on("request", (request) => (asked += request.url().endsWith("/v1/filter") ? 1 : 0));
+    await page.setViewportSize({ width: 1280, height: 400 });
+    await page.goto(`${site.url}#/pods/shop/small-0`);
+    const table = page.getByRole("table", { name: "Best nodes with their scores" });
+    await expect(table).toBeAttached();
+    expect(asked).toBe(1);
+    api.remove("Node", "worker-01");
+    await expect(page.getByRole("heading", { name: `${NODES - 1} nodes in all` })).toBeVisible();
+    expect(asked).toBe(1);
+    await expect(table.getByRole("rowheader", { name: "worker-01" })).toBeAttached();
+    await table.scrollIntoViewIfNeeded();
+    await expect(table.getByRole("rowheader", { name: "worker-01" })).not.toBeAttached();
+    expect(asked).toBe(2);
+  } finally {
+    await close();
+    await api.close();
+  }
+});

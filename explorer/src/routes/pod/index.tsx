@@ -37,14 +37,15 @@ export function Pod({ route }: { route: Route }) {
   const { ns: namespace = "", name = "" } = route.names;
   const by = labelOf(route.parameters.get("by"));
   const path = whyPath(namespace, name, by);
-  const answer = usePodAnswer(path);
+  const mayOperate = useMay("operate");
+  const historyPath = mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null;
+  const past = usePolled<PodHistory>(historyPath, LIST_MS);
+  const answer = usePodAnswer(path, JSON.stringify([past.value?.pending, past.value?.causes]));
   const encoded = answer.value?.cells ?? "";
   const cells = useMemo(() => decode(encoded), [encoded]);
   // Asked for beside the answer, since the map needs both.
   const label = useLabel(by, answer.value && cells.length, answer.value?.version.nodesResourceVersion);
   const names = useNames(answer.value ? answer.value.version.nodesResourceVersion : null);
-  const mayOperate = useMay("operate");
-  const past = usePolled<PodHistory>(mayOperate ? `v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/history` : null, LIST_MS);
   const gone = isGone(answer.error) ? answer.error : undefined;
   const tryAddress = href(["pods", namespace, name, "try"]);
   useShortcut("t", "try changes of the pod", () => go(tryAddress));
@@ -66,10 +67,10 @@ export function Pod({ route }: { route: Route }) {
           names={names}
           at={answer.at}
           path={path}
-          history={past.value}
+          historyPath={historyPath}
         />
       ),
-    [route, answer.value, answer.at, cells, label, names, path, past.value],
+    [route, answer.value, answer.at, cells, label, names, path, historyPath],
   );
   return (
     <>
@@ -100,10 +101,11 @@ interface AnswerProps {
   /** When the sidecar gave it, in milliseconds of the clock. */
   at: number | undefined;
   path: string;
-  history: PodHistory | undefined;
+  /** The path of its history; null for whoever may not read that. */
+  historyPath: string | null;
 }
 
-function Answer({ route, namespace, name, by, answer, cells, label, names, at, path, history }: AnswerProps) {
+function Answer({ route, namespace, name, by, answer, cells, label, names, at, path, historyPath }: AnswerProps) {
   const { marks, markOf } = useMarks(answer);
   const selected = route.parameters.get("step") ?? "";
   const node = route.parameters.get("node") ?? "";
@@ -208,12 +210,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
           </section>
         </div>
         <Rest answer={answer} />
-        {history && (
-          <>
-            <h2>Past causes</h2>
-            <Past history={history} />
-          </>
-        )}
+        <Past path={historyPath} />
         {answer.message && (
           <>
             <h2>kube-scheduler's message</h2>

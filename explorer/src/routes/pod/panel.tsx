@@ -7,6 +7,7 @@ import type { NodeObject } from "../../api/types";
 import type { Why } from "../../api/why";
 import { href } from "../../app/router";
 import { toQuery } from "../../edits/link";
+import { useWhileSeen } from "../../ui/seen";
 import { Link, Shown } from "../../ui/shown";
 import { Facts } from "../../ui/table";
 import { number } from "./amount";
@@ -28,7 +29,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus({ preventScroll: true }), [node]);
   const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
-  const { answer: why, error } = usePosted<Why>("v1/why", question, generation);
+  const { answer: why, error } = usePosted<Why>("v1/why", question, useWhileSeen(box, generation));
   const polled = usePolled<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, SLOW_MS);
   const object = polled.isOther ? undefined : polled.value;
   const isCordoned = object?.spec?.unschedulable === true;

@@ -14,25 +14,44 @@ import type { Groups } from "../../heatmap/layout";
 const ASK_MS = 20_000;
 
 /** The least time between two questions about a cluster that changes, in milliseconds: each takes the sidecar an evaluation. */
-const LEAST_MS = 4_000;
+export const LEAST_MS = 4_000;
 
 /** The path of the question about a pod. */
 export function whyPath(namespace: string, name: string, by: string): string {
   return withQuery("v1/why", { pod: `${namespace}/${name}`, by, cells: "true" });
 }
 
-/** The answer at a path of `/v1/why`, asked for again once the cluster or the policy has changed. */
-export function usePodAnswer(path: string): PolledView<Why> {
+/**
+ * The answer at a path of `/v1/why`, asked for again once the cluster or the policy has changed; less often while each answer is as the one
+ * before, and again as soon as may be where `cause` changes, which says what the list of pending pods has of the pod.
+ */
+export function usePodAnswer(path: string, cause: string): PolledView<Why> {
   const polled = usePolled<Why>(path, ASK_MS);
   const pulse = usePolled<NodeColumns>(PULSE_PATH, LIST_MS);
   const isOld = isOlder(polled.value, pulse.value);
+  const pace = useRef<Pace & { of?: Why | undefined; cause: string }>({ text: "", waitMs: LEAST_MS, cause });
+  if (polled.value !== pace.current.of) pace.current = { ...nextPace(pace.current, polled.value), of: polled.value, cause };
+  if (cause !== pace.current.cause) pace.current = { ...pace.current, waitMs: LEAST_MS, cause };
+  const { waitMs } = pace.current;
   useEffect(() => {
     if (!isOld || polled.error) return;
-    const wait = Math.max(0, (polled.at ?? 0) + LEAST_MS - Date.now());
+    const wait = Math.max(0, (polled.at ?? 0) + waitMs - Date.now());
     const timer = setTimeout(() => session.refresh(path), wait);
     return () => clearTimeout(timer);
-  }, [isOld, polled.at, polled.error, path]);
+  }, [isOld, polled.at, polled.error, path, waitMs]);
   return polled;
+}
+
+/** How often an answer is asked for: what the last one said but for its version, and the time to the next question in milliseconds. */
+export interface Pace {
+  text: string;
+  waitMs: number;
+}
+
+/** The pace after one more answer: half of it where that says the same again, up to that of a cluster that does not change. */
+export function nextPace(last: Pace, answer: Why | undefined): Pace {
+  const text = JSON.stringify({ ...answer, version: undefined });
+  return { text, waitMs: text === last.text ? Math.min(last.waitMs * 2, ASK_MS) : LEAST_MS };
 }
 
 /** Whether the sidecar has a newer snapshot, or another policy, than an answer is of. */

@@ -1,6 +1,7 @@
 // The rest of an answer: faults, devices, parties, the account, and what is known of the pod's past. Parts that are empty are not there.
 // Start at Faults, Rest and Past.
 
+import { LIST_MS, usePolled } from "../../api/hooks";
 import type { PodHistory, RequestedDevices, Why } from "../../api/why";
 import { CauseBadge } from "../../ui/causes";
 import { count, counted, duration } from "../../ui/format";
@@ -96,11 +97,14 @@ function amounts(of: { name: string; amount: string }[]): string {
 }
 
 /** The causes that the pod had, the newest first, and who asked about it. */
-export function Past({ history }: { history: PodHistory }) {
+export function Past({ path }: { path: string | null }) {
+  const history = usePolled<PodHistory>(path, LIST_MS).value;
+  if (!history) return null;
   const causes = [...history.causes].reverse();
   const { asked } = history;
   return (
     <>
+      <h2>Past causes</h2>
       <p>
         {asked ? (
           <>

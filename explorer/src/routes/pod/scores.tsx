@@ -1,10 +1,11 @@
 // The nodes that a pod fits, the best first, with the score of every scorer. They are asked for beside the answer about the pod, since no
 // other question has them. Start at Scores.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { usePosted } from "../../api/hooks";
 import type { FilterAnswer, PodScores, ScoredNode } from "../../api/types";
 import { count, counted } from "../../ui/format";
+import { useWhileSeen } from "../../ui/seen";
 import { Link, Shown, visible } from "../../ui/shown";
 import { Table, type TableColumn } from "../../ui/table";
 
@@ -26,15 +27,21 @@ export interface ScoresProps {
   hrefOf: (node: string) => string | undefined;
 }
 
-export function Scores({ pod, overlay, fits, generation, hrefOf }: ScoresProps) {
+export function Scores(props: ScoresProps) {
+  return props.fits > 0 ? <Asked {...props} /> : null;
+}
+
+function Asked({ pod, overlay, fits, generation, hrefOf }: ScoresProps) {
+  const box = useRef<HTMLElement>(null);
   const [isWanted, setWanted] = useState(false);
-  const isAsked = fits > 0 && (isWanted || fits <= AT_ONCE);
+  const isAsked = isWanted || fits <= AT_ONCE;
   const question = { pods: [pod], overlay, detail: "DETAIL_FEASIBLE", scores: { top: BEST, each: true } };
-  const { answer, error } = usePosted<FilterAnswer>("v1/filter", isAsked ? question : null, generation);
-  if (fits === 0) return null;
+  // Each question is an evaluation: it is asked again for a reader who looks at its answer.
+  const seen = useWhileSeen(box, generation);
+  const { answer, error } = usePosted<FilterAnswer>("v1/filter", isAsked ? question : null, seen);
   const scores = answer?.pods[0]?.scores;
   return (
-    <section aria-labelledby="scores">
+    <section ref={box} aria-labelledby="scores">
       <h2 id="scores">Best nodes</h2>
       {!isAsked && (
         <button type="button" onClick={() => setWanted(true)}>
@@ -48,6 +55,7 @@ export function Scores({ pod, overlay, fits, generation, hrefOf }: ScoresProps) 
         </p>
       )}
       {scores && <Best scores={scores} hrefOf={hrefOf} />}
+      {answer && seen !== generation && <p class="muted">Of generation {answer.version.generation}.</p>}
     </section>
   );
 }
