@@ -60,11 +60,9 @@ async function file(path, response) {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": name.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store",
   };
-  try {
-    response.writeHead(200, headers).end(await readFile(join(dist, name)));
-  } catch {
-    response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
-  }
+  const content = await readFile(join(dist, name)).catch(() => undefined);
+  if (content) response.writeHead(200, headers).end(content);
+  else response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
 }
 
 async function rebuild() {

@@ -1,11 +1,16 @@
-// Numbers, amounts, times and shares as people read them. Start at count, amount and ago.
-
-const COUNT = new Intl.NumberFormat("en");
-const DECIMAL = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+// Numbers, amounts, times and shares as people read them. Nothing here is of `Intl`, whose first use takes a browser longer than the rest of
+// the first drawing. Start at count, amount and duration.
 
 /** A number with separators: `12,345`. */
-export function count(value: number): string {
-  return COUNT.format(value);
+export function count(value: number | bigint): string {
+  const [whole = "", fraction] = `${value}`.split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction ? `${grouped}.${fraction}` : grouped;
+}
+
+/** A number with at most one decimal. */
+function decimal(value: number): string {
+  return count(Number(value.toFixed(1)));
 }
 
 /** A number with its noun: `1 pod`, `2 pods`. */
@@ -18,13 +23,13 @@ const BINARY = ["", " Ki", " Mi", " Gi", " Ti", " Pi"];
 /** An amount of a resource: cores of `cpu`, which is in millicores; bytes of memory and storage in powers of 1,024; else the number. */
 export function amount(resource: string, value: number): string {
   const { size, name } = unitOf(resource, value);
-  return `${DECIMAL.format(value / size)}${name}`;
+  return `${decimal(value / size)}${name}`;
 }
 
 /** A part of an amount, both in the unit of the whole: `34.3 of 60 Gi`. */
 export function share(resource: string, part: number, whole: number): string {
   const { size, name } = unitOf(resource, whole);
-  return `${DECIMAL.format(part / size)} of ${DECIMAL.format(whole / size)}${name}`;
+  return `${decimal(part / size)} of ${decimal(whole / size)}${name}`;
 }
 
 function unitOf(resource: string, value: number): { size: number; name: string } {
@@ -46,8 +51,8 @@ export function duration(ms: number): string {
 /** A short time: `340 µs`, `12 ms`, `1.5 s`. */
 export function microseconds(us: number): string {
   if (us < 1_000) return `${count(us)} µs`;
-  if (us < 1_000_000) return `${DECIMAL.format(us / 1_000)} ms`;
-  return `${DECIMAL.format(us / 1_000_000)} s`;
+  if (us < 1_000_000) return `${decimal(us / 1_000)} ms`;
+  return `${decimal(us / 1_000_000)} s`;
 }
 
 /** The time of day, with the date where it is another day: `10:32:04`, `2026-11-29 10:32:04`. */

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import type { Why } from "../../src/api/why";
 import { command, curl, curlPost, ticket } from "../../src/routes/pod/texts";
-import { amount, duration, share } from "../../src/ui/format";
+import { amount, count, duration, microseconds, share } from "../../src/ui/format";
 import { quoted } from "../../src/ui/quoted";
 import { escaped, pieces, visible } from "../../src/ui/shown";
 
@@ -28,6 +28,15 @@ test("amounts are in the units that people write", () => {
   assert.deepEqual([amount("memory", 0), amount("memory", 1_023), amount("memory", 64 * 2 ** 30)], ["0", "1,023", "64 Gi"]);
   assert.deepEqual([amount("memory", -(2 ** 30)), amount("example.com/gpu", 4_096)], ["-1 Gi", "4,096"]);
   assert.equal(share("memory", 2 ** 29, 2 ** 31), "0.5 of 2 Gi");
+});
+
+test("numbers have the separators of Intl, which the page does without", () => {
+  const twin = new Intl.NumberFormat("en");
+  for (let digits = 0; digits <= 15; digits += 1) {
+    for (const value of [10 ** digits, 10 ** digits - 1, -(10 ** digits), -(10 ** digits) - 1]) assert.equal(count(value), twin.format(value));
+  }
+  assert.equal(count(12_345_678_901_234_567_890n), "12,345,678,901,234,567,890");
+  assert.deepEqual([amount("cpu", 1_234_567), amount("cpu", 1_960), microseconds(1_500_000)], ["1,234.6", "2", "1.5 s"]);
 });
 
 test("times are in the largest unit of which there are two", () => {

@@ -167,5 +167,5 @@ export function groupRows(table: NodeTable, rows: number[], key: string, columns
       group.largest[column] = Math.max(group.largest[column] ?? 0, amount);
     }
   }
-  return [...groups.values()].sort((a, b) => b.nodes - a.nodes || String(a.value).localeCompare(String(b.value)));
+  return [...groups.values()].sort((a, b) => b.nodes - a.nodes || (String(a.value) < String(b.value) ? -1 : 1));
 }

@@ -1,6 +1,8 @@
 // Amounts of resources exactly, in the words of the command line: a node that lacks 50 millicores must not seem to lack none.
 // Start at `amount`.
 
+import { count } from "../../ui/format";
+
 const UNITS: [string, bigint][] = [
   ["Ti", 1n << 40n],
   ["Gi", 1n << 30n],
@@ -22,7 +24,7 @@ export function number(resource: string, text: string): string {
   if (!/^-?[0-9]+$/.test(text)) return text;
   const value = BigInt(text);
   if (resource === "cpu") return decimal(value, 1_000n, 3);
-  return /^(memory|ephemeral-storage|storage|hugepages-.*)$/.test(resource) ? bytes(value) : grouped(value);
+  return /^(memory|ephemeral-storage|storage|hugepages-.*)$/.test(resource) ? bytes(value) : count(value);
 }
 
 function bytes(value: bigint): string {
@@ -39,8 +41,4 @@ function decimal(value: bigint, unit: bigint, decimals: number): string {
   const scaled = ((value < 0n ? -value : value) * scale) / unit;
   const fraction = `${scaled % scale}`.padStart(decimals, "0").replace(/0+$/, "");
   return `${value < 0n ? "-" : ""}${scaled / scale}${fraction ? `.${fraction}` : ""}`;
-}
-
-function grouped(value: bigint): string {
-  return `${value}`.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
