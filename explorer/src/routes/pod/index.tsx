@@ -173,18 +173,6 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
           )}
         </section>
       </div>
-      <div class={node ? "pod-columns" : undefined}>
-        <NodeTable {...nodes} hrefOf={hrefOf} />
-        {node && (
-          <Panel
-            namespace={namespace}
-            name={name}
-            node={node}
-            generation={version.generation}
-            onClose={() => setParameters(route, { node: undefined }, { replace: true })}
-          />
-        )}
-      </div>
       {isWhole && below()}
       <p class="muted">
         Generation {version.generation}, policy {version.policyGeneration}
@@ -196,6 +184,18 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
   function below(): ComponentChildren {
     return (
       <>
+        <div class={node ? "pod-columns" : undefined}>
+          <NodeTable {...nodes} hrefOf={hrefOf} />
+          {node && (
+            <Panel
+              namespace={namespace}
+              name={name}
+              node={node}
+              generation={version.generation}
+              onClose={() => setParameters(route, { node: undefined }, { replace: true })}
+            />
+          )}
+        </div>
         <Scores pod={{ name: { namespace, name } }} fits={answer.feasibleCount} generation={version.generation} hrefOf={hrefOf} />
         <h2>Evidence</h2>
         <EvidenceList evidence={answer.evidence} />
