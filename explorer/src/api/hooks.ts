@@ -3,8 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Client, isAbort } from "./client";
-import type { Ask, Clock, Interval, Polled } from "./poller";
-import { UNKNOWN } from "./poller";
+import { UNKNOWN, type Ask, type Clock, type Interval, type Polled } from "./poller";
 import { Session } from "./session";
 import type { Access } from "./types";
 

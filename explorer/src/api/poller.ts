@@ -3,8 +3,7 @@
 // An answer is kept while later calls fail, with the time at which it was confirmed last. After a failure the time to the next call
 // doubles, up to 30 s. Nothing is asked while the page is hidden. Start at Poller.
 
-import type { Answer } from "./client";
-import { isAbort } from "./client";
+import { isAbort, type Answer } from "./client";
 import { ApiError, passes } from "./errors";
 
 /** The longest time between two calls after failures, in milliseconds. */

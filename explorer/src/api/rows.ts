@@ -3,8 +3,7 @@
 // A row is the same node as long as no node goes: the last row moves into its place. So columns are read again for an answer about other
 // nodes, by the resource version of nodes that both name. Start at `labelColumn` and `NodeNames`.
 
-import type { Client } from "./client";
-import { withQuery } from "./client";
+import { withQuery, type Client } from "./client";
 import type { CodedValues, NodeColumns } from "./types";
 
 /** Rows of one call: the most that the sidecar gives at once. */

@@ -4,8 +4,7 @@
 // before mean nothing any more, so everything is forgotten and asked for again, once. Start at Session.
 
 import { Client } from "./client";
-import type { Ask, Clock, Interval, Polled } from "./poller";
-import { Poller } from "./poller";
+import { Poller, type Ask, type Clock, type Interval, type Polled } from "./poller";
 
 export class Session {
   private readonly pollers = new Map<string, Poller<unknown>>();

@@ -5,8 +5,7 @@ import { Overview } from "../routes/overview";
 import { Pending } from "../routes/pending";
 import { Pod } from "../routes/pod";
 import { lazily } from "./lazily";
-import type { Route } from "./router";
-import { match } from "./router";
+import { match, type Route } from "./router";
 
 export interface RouteProps {
   route: Route;

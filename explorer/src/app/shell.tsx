@@ -1,7 +1,6 @@
 // The frame of every page: the menu, what the page knows of the sidecar, banners, and the route in the middle. Start at Shell.
 
-import { Component } from "preact";
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { AccessContext, SLOW_MS, session, usePolled } from "../api/hooks";
 import type { Access } from "../api/types";
@@ -9,10 +8,8 @@ import { Trouble } from "../ui/status";
 import { Shown, visible } from "../ui/shown";
 import { announce, LiveRegion } from "./live";
 import { Pulse } from "./pulse";
-import type { Route } from "./router";
-import { href, parseHash } from "./router";
-import type { RouteEntry } from "./routes";
-import { find, ROUTES } from "./routes";
+import { href, parseHash, type Route } from "./router";
+import { find, ROUTES, type RouteEntry } from "./routes";
 import { Shortcuts } from "./shortcuts";
 
 export function Shell() {

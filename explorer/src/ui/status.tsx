@@ -1,10 +1,8 @@
 // The states in which a document has no answer: still waiting, failed with nothing to show, failed with an older answer. Start at Document.
 
 import type { ComponentChildren } from "preact";
-import type { PolledView } from "../api/hooks";
-import { useNow } from "../api/hooks";
-import type { ApiError } from "../api/errors";
-import { heading, passes } from "../api/errors";
+import { useNow, type PolledView } from "../api/hooks";
+import { heading, passes, type ApiError } from "../api/errors";
 import { duration } from "./format";
 import { Shown } from "./shown";
 

@@ -4,8 +4,7 @@
 
 import { SLOW_MS, usePolled } from "../../api/hooks";
 import type { Amounts, DevicePool, NodeDetail, NodeEvent, NodeObject, NodeState, PodOnNode } from "../../api/types";
-import type { Route } from "../../app/router";
-import { href } from "../../app/router";
+import { href, type Route } from "../../app/router";
 import { CopyMenu } from "../../ui/copy_menu";
 import { amount, count, counted } from "../../ui/format";
 import { quoted } from "../../ui/quoted";

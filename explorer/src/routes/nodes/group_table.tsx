@@ -1,11 +1,9 @@
 // The selected nodes by the values of a label: how many, and how much of each resource is free. Start at GroupTable.
 
-import type { Route } from "../../app/router";
-import { href } from "../../app/router";
+import { href, type Route } from "../../app/router";
 import { amount, count } from "../../ui/format";
 import { Link } from "../../ui/shown";
-import type { TableColumn } from "../../ui/table";
-import { Table } from "../../ui/table";
+import { Table, type TableColumn } from "../../ui/table";
 import type { NodeGroup } from "./table";
 
 /** Groups that are shown: a label with a value per node makes as many as there are nodes. */

@@ -6,8 +6,7 @@ import type { Answer, Client } from "../../api/client";
 import { ApiError } from "../../api/errors";
 import { joinCoded, PAGE_ROWS, rowsPath } from "../../api/rows";
 import type { CodedValues, NodeColumns, Version } from "../../api/types";
-import type { Condition, RowFacts } from "./where";
-import { meets } from "./where";
+import { meets, type Condition, type RowFacts } from "./where";
 
 /** Columns of one call: the most that the sidecar gives at once. */
 export const MOST_COLUMNS = 32;

@@ -2,8 +2,7 @@
 //
 // Start at Overview.
 
-import type { PolledView } from "../../api/hooks";
-import { useMay, usePolled } from "../../api/hooks";
+import { useMay, usePolled, type PolledView } from "../../api/hooks";
 import type { Access, Pending, PendingGroup } from "../../api/types";
 import { href } from "../../app/router";
 import { Bars } from "../../ui/bars";

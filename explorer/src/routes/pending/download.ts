@@ -1,7 +1,6 @@
 // All pending pods that a filter selects, page by page, and as a file. Start at allPods.
 
-import type { Client } from "../../api/client";
-import { withQuery } from "../../api/client";
+import { withQuery, type Client } from "../../api/client";
 import type { Pending, PendingPod } from "../../api/types";
 import { csv } from "../../ui/csv";
 

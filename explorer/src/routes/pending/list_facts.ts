@@ -1,7 +1,6 @@
 // How old the list of pending pods is, in one sentence. Start at useAboutList.
 
-import type { PolledView } from "../../api/hooks";
-import { useNow } from "../../api/hooks";
+import { useNow, type PolledView } from "../../api/hooks";
 import type { Pending } from "../../api/types";
 import { counted, duration } from "../../ui/format";
 
