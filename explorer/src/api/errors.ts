@@ -1,16 +1,34 @@
 // Why a call of the page has no answer, and what the reader is told of it. Start at ApiError.
 
-/** The kinds of failure that the page tells apart. */
-export type Failure =
-  | "lost" // no answer came: the sidecar, the port-forward or the network is gone
-  | "notReady" // 503: the first lists are not complete, or the source is stale and that is refused
-  | "busy" // 429
-  | "timeout" // 408, 504
-  | "forbidden" // 401, 403
-  | "notFound" // 404
-  | "conflict" // 409
-  | "invalid" // 400, 406, 413, 415, 422
-  | "failed"; // anything else
+/** The kinds of failure that the page tells apart, in a few words each. */
+const HEADINGS = {
+  /** No answer came: the sidecar, the port-forward or the network is gone. */
+  lost: "No connection to the sidecar",
+  /** The first lists are not complete, or the source is stale and that is refused. */
+  notReady: "The sidecar is not ready",
+  busy: "The sidecar is busy",
+  timeout: "The sidecar has not answered in time",
+  forbidden: "You may not read this",
+  notFound: "Not here",
+  conflict: "Not available",
+  invalid: "The sidecar does not take this question",
+  failed: "The sidecar has failed to answer",
+};
+
+export type Failure = keyof typeof HEADINGS;
+
+/** The failures that HTTP statuses stand for; other statuses from 400 to 499 are `invalid`, and all others `failed`. */
+const STATUSES: Record<number, Failure> = {
+  401: "forbidden",
+  403: "forbidden",
+  404: "notFound",
+  408: "timeout",
+  409: "conflict",
+  429: "busy",
+  502: "lost",
+  503: "notReady",
+  504: "timeout",
+};
 
 /** A call that has failed. */
 export class ApiError extends Error {
@@ -27,18 +45,6 @@ export class ApiError extends Error {
     this.name = "ApiError";
   }
 }
-
-const HEADINGS: Record<Failure, string> = {
-  lost: "No connection to the sidecar",
-  notReady: "The sidecar is not ready",
-  busy: "The sidecar is busy",
-  timeout: "The sidecar has not answered in time",
-  forbidden: "You may not read this",
-  notFound: "Not here",
-  conflict: "Not available",
-  invalid: "The sidecar does not take this question",
-  failed: "The sidecar has failed to answer",
-};
 
 /** The failure in a few words. */
 export function heading(error: ApiError): string {
@@ -57,24 +63,5 @@ export function isGone(error: unknown): error is ApiError {
 
 /** The failure that an HTTP status stands for. */
 export function failureOf(status: number): Failure {
-  switch (status) {
-    case 401:
-    case 403:
-      return "forbidden";
-    case 404:
-      return "notFound";
-    case 408:
-    case 504:
-      return "timeout";
-    case 409:
-      return "conflict";
-    case 429:
-      return "busy";
-    case 502:
-      return "lost";
-    case 503:
-      return "notReady";
-    default:
-      return status >= 400 && status < 500 ? "invalid" : "failed";
-  }
+  return STATUSES[status] ?? (status >= 400 && status < 500 ? "invalid" : "failed");
 }

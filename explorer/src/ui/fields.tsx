@@ -1,69 +1,89 @@
 // Fields of forms: a text that is taken up a moment after the last key, and a choice. Each has its label. Start at TextField.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visible } from "./shown";
+import { Refused } from "./status";
 
 /** The time after the last key until a text is taken up, in milliseconds. */
 const SETTLE_MS = 300;
 
-export interface TextFieldProps {
-  label: string;
+/** Runs the newest of some calls, a moment after it was asked for or after the time that is given, unless the component has gone by then. */
+export function useSettled(): (run: () => void, waitMs?: number) => void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (run, waitMs = SETTLE_MS) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(run, waitMs);
+  };
+}
+
+interface TextInputProps {
+  id: string;
   value: string;
-  onChange: (value: string) => void;
-  placeholder?: string;
+  placeholder?: string | undefined;
   /** Why the value is not taken. */
   error?: string | undefined;
   suggestions?: string[];
   /** For the shortcut that leads here. */
   inputRef?: { current: HTMLInputElement | null };
+  /** What names it where no label does. */
+  name?: string;
+  /** Called with the text after each key, and whether that was Enter. */
+  onText: (text: string, isEnter: boolean) => void;
+  /** What stands between it and its error. */
+  children?: ComponentChildren;
 }
 
-export function TextField({ label, value, onChange, placeholder, error, suggestions, inputRef }: TextFieldProps) {
-  const id = useId();
-  const [text, setText] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const take = (next: string) => {
-    clearTimeout(timer.current);
-    if (next !== value) onChange(next);
-  };
+export function TextInput({ id, value, placeholder, error, suggestions = [], inputRef, name, onText, children }: TextInputProps) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <>
       <input
         id={id}
         ref={inputRef ?? null}
         type="text"
-        value={text}
+        aria-label={name}
+        value={value}
         placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
-        list={suggestions ? `${id}-list` : undefined}
+        list={suggestions.length > 0 ? `${id}-list` : undefined}
         aria-invalid={error ? "true" : undefined}
         aria-describedby={error ? `${id}-error` : undefined}
-        onInput={(event) => {
-          const next = event.currentTarget.value;
-          setText(next);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => take(next), SETTLE_MS);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") take(text);
-        }}
+        onInput={(event) => onText(event.currentTarget.value, false)}
+        onKeyDown={(event) => event.key === "Enter" && onText(event.currentTarget.value, true)}
       />
-      {suggestions && (
+      {suggestions.length > 0 && (
         <datalist id={`${id}-list`}>
           {suggestions.map((suggestion) => (
             <option key={suggestion} value={suggestion} />
           ))}
         </datalist>
       )}
-      {error && (
-        <p id={`${id}-error`} class="field-error">
-          {error}
-        </p>
-      )}
+      {children}
+      {error && <Refused id={`${id}-error`} text={error} />}
+    </>
+  );
+}
+
+export interface TextFieldProps extends Omit<TextInputProps, "id" | "name" | "onText" | "children"> {
+  label: string;
+  onChange: (value: string) => void;
+}
+
+export function TextField({ label, value, onChange, ...rest }: TextFieldProps) {
+  const id = useId();
+  const [text, setText] = useState(value);
+  const settle = useSettled();
+  useEffect(() => setText(value), [value]);
+  const take = (next: string, isEnter: boolean): void => {
+    setText(next);
+    settle(() => next !== value && onChange(next), isEnter ? 0 : SETTLE_MS);
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <TextInput {...rest} id={id} value={text} onText={take} />
     </div>
   );
 }

@@ -1,7 +1,8 @@
-// The states in which a document has no answer: still waiting, failed with nothing to show, failed with an older answer. Start at Document.
+// The states in which a document or a question has no answer: still waiting, failed with nothing to show, failed with an older answer.
+// Start at Document and Answered.
 
 import type { ComponentChildren } from "preact";
-import { useNow, type PolledView } from "../api/hooks";
+import { useNow, type Asked, type PolledView } from "../api/hooks";
 import { heading, passes, type ApiError } from "../api/errors";
 import { duration } from "./format";
 import { Shown } from "./shown";
@@ -26,6 +27,27 @@ export function Document<T>({ polled, noun, children }: DocumentProps<T>) {
         </div>
       )}
     </>
+  );
+}
+
+/** The answer to a question with what is made of it, or why there is none. An older answer stays. */
+export function Answered<T>({ asked, noun, children }: { asked: Asked<T>; noun: string; children: (answer: T) => ComponentChildren }) {
+  const { answer, error, isAsking } = asked;
+  return (
+    <>
+      {error && <Refused text={error.message} />}
+      {isAsking && answer === undefined && <p class="muted">Asking for {noun} …</p>}
+      {answer !== undefined && children(answer)}
+    </>
+  );
+}
+
+/** Why what stands beside it is not taken. */
+export function Refused({ text, id }: { text: string; id?: string | undefined }) {
+  return (
+    <p id={id} class="field-error">
+      <Shown text={text} />
+    </p>
   );
 }
 

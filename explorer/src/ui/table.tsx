@@ -9,6 +9,8 @@ export interface TableColumn<T> {
   isNumber?: boolean;
   /** The first column names the row. */
   isHead?: boolean;
+  /** What the title means, for whoever points at it. */
+  hint?: string;
 }
 
 export interface TableProps<T> {
@@ -19,18 +21,20 @@ export interface TableProps<T> {
   rowKey?: (row: T) => string | number;
   /** What stands in the place of a table without rows. */
   empty?: string;
+  class?: string;
+  isSelected?: (row: T) => boolean;
 }
 
-export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, rowKey, empty, isSelected, ...rest }: TableProps<T>) {
   if (rows.length === 0) return <p class="muted">{empty ?? "None."}</p>;
   return (
     <div class="scroller" tabIndex={0} role="region" aria-label={caption}>
-      <table>
+      <table class={rest.class}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
             {columns.map((column) => (
-              <th scope="col" class={column.isNumber ? "number" : undefined}>
+              <th scope="col" class={column.isNumber ? "number" : undefined} title={column.hint}>
                 {column.title}
               </th>
             ))}
@@ -38,7 +42,7 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
         </thead>
         <tbody>
           {rows.map((row, at) => (
-            <tr key={rowKey?.(row) ?? at}>
+            <tr key={rowKey?.(row) ?? at} class={isSelected?.(row) ? "selected" : undefined}>
               {columns.map((column) =>
                 column.isHead ? (
                   <th scope="row">{column.cell(row)}</th>

@@ -13,6 +13,7 @@ import { SidecarObjects } from "../../edits/sidecar";
 import { Choice } from "../../ui/fields";
 import { count, counted } from "../../ui/format";
 import { Link, Shown } from "../../ui/shown";
+import { Refused } from "../../ui/status";
 import { Table } from "../../ui/table";
 import { podHref, podNamed } from "../pending/groups";
 
@@ -104,11 +105,7 @@ export function PendingPods({ route, node }: { route: Route; node: NodeDetail })
           </button>
         </div>
       )}
-      {(refused || error) && (
-        <p class="field-error">
-          <Shown text={refused ?? error?.message ?? ""} />
-        </p>
-      )}
+      {(refused || error) && <Refused text={refused ?? error?.message ?? ""} />}
       {times > 0 && groups.length > 0 && !answer && !error && !refused && <p class="muted">Asking …</p>}
       {rows.length > 0 && (
         <>

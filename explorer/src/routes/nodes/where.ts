@@ -3,6 +3,8 @@
 // A resource is a name with `.free`, `.allocatable` or `.requested`; `name`, `taint` and `cordoned` are words; anything else is the key of
 // a label, also as `label:KEY`. Start at parseWhere.
 
+import { keyOf } from "../../edits/sidecar";
+
 /** One condition. */
 export interface Condition {
   /** As it was written. */
@@ -18,7 +20,18 @@ export interface Condition {
   value: number | string;
 }
 
-export type Operator = ">=" | "<=" | "!=" | ">" | "<" | "=" | "~";
+/** Comparisons of amounts; `~` is one of texts alone. */
+const COMPARED = {
+  ">=": (a: number, b: number) => a >= b,
+  "<=": (a: number, b: number) => a <= b,
+  "!=": (a: number, b: number) => a !== b,
+  ">": (a: number, b: number) => a > b,
+  "<": (a: number, b: number) => a < b,
+  "=": (a: number, b: number) => a === b,
+  "~": () => false,
+};
+
+export type Operator = keyof typeof COMPARED;
 
 const TERM = /^(?<field>[^<>=!~]+?)(?<operator>>=|<=|!=|>|<|=|~)(?<value>.*)$/;
 const AMOUNT = /^(?<resource>.+)\.(?<amount>free|allocatable|requested)$/;
@@ -113,7 +126,7 @@ export function meets(condition: Condition, facts: RowFacts, row: number): boole
   const { field, operator, value } = condition;
   switch (field.kind) {
     case "amount":
-      return compare(facts.amount(`${field.amount}:${field.resource}`, row), operator, Number(value));
+      return COMPARED[operator](facts.amount(`${field.amount}:${field.resource}`, row), Number(value));
     case "cordoned":
       return facts.isCordoned(row) === ((value === "yes") === (operator !== "!="));
     case "name":
@@ -121,8 +134,7 @@ export function meets(condition: Condition, facts: RowFacts, row: number): boole
     case "label":
       return matches(facts.label(field.key, row), operator, String(value));
     case "taint": {
-      // A taint is written KEY=VALUE:EFFECT or KEY:EFFECT; its key is what people know.
-      const keys = facts.taints(row).split(" ").filter(Boolean).map((taint) => taint.split(/[=:]/)[0] ?? "");
+      const keys = facts.taints(row).split(" ").filter(Boolean).map(keyOf);
       const has = operator === "~" ? keys.some((key) => key.includes(String(value))) : keys.includes(String(value));
       return has === (operator !== "!=");
     }
@@ -132,21 +144,4 @@ export function meets(condition: Condition, facts: RowFacts, row: number): boole
 function matches(text: string | null, operator: Operator, value: string): boolean {
   if (operator === "~") return text !== null && text.includes(value);
   return (text === value) === (operator === "=");
-}
-
-function compare(a: number, operator: Operator, b: number): boolean {
-  switch (operator) {
-    case ">":
-      return a > b;
-    case ">=":
-      return a >= b;
-    case "<":
-      return a < b;
-    case "<=":
-      return a <= b;
-    case "!=":
-      return a !== b;
-    default:
-      return a === b;
-  }
 }

@@ -23,37 +23,24 @@ export async function allPods(client: Client, filter: Filter): Promise<PendingPo
   return pods;
 }
 
-const TITLES = [
-  "namespace",
-  "name",
-  "cause",
-  "answer",
-  "since",
-  "created",
-  "owner",
-  "scheduler",
-  "priority",
-  "nodes",
-  "feasible",
-  "about",
-  "message",
-];
+/** The columns of the file. */
+const COLUMNS: Record<string, (pod: PendingPod) => string | number> = {
+  namespace: (pod) => pod.namespace,
+  name: (pod) => pod.name,
+  cause: (pod) => pod.cause,
+  answer: (pod) => pod.headline,
+  since: (pod) => pod.since,
+  created: (pod) => pod.created,
+  owner: ({ owner }) => (owner ? `${owner.kind}/${owner.name}` : ""),
+  scheduler: (pod) => pod.scheduler,
+  priority: (pod) => pod.priority,
+  nodes: (pod) => pod.nodes ?? "",
+  feasible: (pod) => pod.feasibleCount ?? "",
+  about: (pod) => pod.subjects.join(" "),
+  message: (pod) => pod.message ?? "",
+};
 
 export function podsAsCsv(pods: PendingPod[]): string {
-  const rows = pods.map((pod) => [
-    pod.namespace,
-    pod.name,
-    pod.cause,
-    pod.headline,
-    pod.since,
-    pod.created,
-    pod.owner ? `${pod.owner.kind}/${pod.owner.name}` : "",
-    pod.scheduler,
-    pod.priority,
-    pod.nodes ?? "",
-    pod.feasibleCount ?? "",
-    pod.subjects.join(" "),
-    pod.message ?? "",
-  ]);
-  return csv(TITLES, rows);
+  const cells = Object.values(COLUMNS);
+  return csv(Object.keys(COLUMNS), pods.map((pod) => cells.map((cell) => cell(pod))));
 }

@@ -91,19 +91,9 @@ export function podHref(pod: string): string {
  * The pods of an owner begin with its name.
  */
 export function groupHref(group: PendingGroup | undefined, by: string): string {
-  if (!group) return href(["pending"]);
-  switch (by) {
-    case "cause":
-      return href(["pending"], { cause: group.key });
-    case "predicate":
-      return href(["pending"], { predicate: group.key });
-    case "namespace":
-      return href(["pending"], { ns: group.key });
-    case "owner": {
-      const [, namespace = "", name = ""] = group.key.split("/");
-      if (name) return href(["pending"], { ns: namespace, q: `${namespace}/${name}` });
-      break;
-    }
-  }
-  return group.pods[0] ? podHref(group.pods[0]) : href(["pending"]);
+  const parameter = { cause: "cause", predicate: "predicate", namespace: "ns" }[by];
+  if (group && parameter) return href(["pending"], { [parameter]: group.key });
+  const [, namespace = "", name = ""] = by === "owner" ? (group?.key.split("/") ?? []) : [];
+  if (name) return href(["pending"], { ns: namespace, q: `${namespace}/${name}` });
+  return group?.pods[0] ? podHref(group.pods[0]) : href(["pending"]);
 }

@@ -3,9 +3,10 @@
 
 import { Swatch } from "../../heatmap/swatch";
 import { FITTING, type Mark } from "../../heatmap/marks";
-import type { Why as Answer } from "../../api/why";
+import type { Why } from "../../api/why";
 import { count } from "../../ui/format";
 import { Shown, visible } from "../../ui/shown";
+import { Table } from "../../ui/table";
 import { details, listed } from "./details";
 
 /** Facts of one step that are shown. */
@@ -15,101 +16,98 @@ const SHOWN = 3;
 export const FIT = "that fit";
 
 export interface FunnelProps {
-  answer: Answer;
+  answer: Why;
   marks: ReadonlyMap<string, Mark>;
   /** The predicate whose nodes are selected; empty for none. */
   selected: string;
   onSelect: (predicate: string) => void;
 }
 
+/** A row: a step, or the nodes before and after all of them. */
+interface Row {
+  title: string;
+  /** What it selects; nothing at the first row. */
+  selects?: string;
+  mark?: Mark;
+  why?: string;
+  lost?: number;
+  left: number;
+  only?: number;
+}
+
 export function Funnel({ answer, marks, selected, onSelect }: FunnelProps) {
   const steps = answer.funnel.filter(({ rejected }) => rejected > 0);
   const none = answer.funnel.length - steps.length;
   const only = new Map(answer.alone.map(({ predicate, onlyReason }) => [predicate, onlyReason]));
+  const rows: Row[] = [
+    { title: "All nodes", left: answer.nodes },
+    ...steps.map((step) => ({
+      title: step.predicate,
+      selects: step.predicate,
+      mark: marks.get(step.predicate) ?? FITTING,
+      why: listed(details(answer, step), SHOWN),
+      lost: step.rejected,
+      left: step.after,
+      only: only.get(step.predicate) ?? 0,
+    })),
+    { title: "Nodes that fit", selects: FIT, mark: FITTING, why: listed(feasible(answer), SHOWN + 1, ", "), left: answer.feasibleCount },
+  ];
   const select = (name: string): void => onSelect(selected === name ? "" : name);
   return (
     <>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Funnel">
-        <table class="funnel">
-          <caption class="visually-hidden">Nodes that are left after each predicate</caption>
-          <thead>
-            <tr>
-              <th scope="col">Predicate</th>
-              <th scope="col" class="number">
-                Lost
-              </th>
-              <th scope="col" class="number">
-                Left
-              </th>
-              <th scope="col" class="number" title="Nodes that no other predicate rejects">
-                Only reason
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <th scope="row">All nodes</th>
-              <td />
-              <td class="number">{count(answer.nodes)}</td>
-              <td />
-            </tr>
-            {steps.map((step) => (
-              <tr key={step.predicate} class={selected === step.predicate ? "selected" : undefined}>
-                <th scope="row">
-                  <button type="button" class="step" title={visible(step.predicate)} aria-pressed={selected === step.predicate} onClick={() => select(step.predicate)}>
-                    <Swatch mark={marks.get(step.predicate) ?? FITTING} /> <Shown text={step.predicate} />
-                  </button>
-                  <Why text={listed(details(answer, step), SHOWN)} />
-                </th>
-                <td class="number">−{count(step.rejected)}</td>
-                <td class="number">
-                  {count(step.after)}
-                  <Share part={step.after} whole={answer.nodes} />
-                </td>
-                <td class="number">{count(only.get(step.predicate) ?? 0)}</td>
-              </tr>
-            ))}
-            <tr class={selected === FIT ? "selected" : undefined}>
-              <th scope="row">
-                <button type="button" class="step" aria-pressed={selected === FIT} onClick={() => select(FIT)}>
-                  <Swatch mark={FITTING} /> Nodes that fit
-                </button>
-                <Why text={listed(feasible(answer), SHOWN + 1, ", ")} />
-              </th>
-              <td />
-              <td class="number">
-                <strong>{count(answer.feasibleCount)}</strong>
-              </td>
-              <td />
-            </tr>
-          </tbody>
-        </table>
-      </div>
+      <Table
+        class="funnel"
+        caption="Nodes that are left after each predicate"
+        rows={rows}
+        rowKey={({ title }) => title}
+        isSelected={({ selects }) => selects === selected}
+        columns={[
+          { title: "Predicate", isHead: true, cell: (row) => <Step row={row} isSelected={row.selects === selected} onSelect={select} /> },
+          { title: "Lost", isNumber: true, cell: ({ lost }) => lost !== undefined && `−${count(lost)}` },
+          { title: "Left", isNumber: true, cell: (row) => <Left row={row} all={answer.nodes} /> },
+          { title: "Only reason", hint: "Nodes that no other predicate rejects", isNumber: true, cell: (row) => row.only !== undefined && count(row.only) },
+        ]}
+      />
       {none > 0 && <p class="muted">{none === 1 ? "One more predicate rejects" : `${none} more predicates reject`} no node here.</p>}
     </>
   );
 }
 
+/** The name of a row as a button where it selects nodes, with what the predicate could read that keeps the pod away. */
+function Step({ row, isSelected, onSelect }: { row: Row; isSelected: boolean; onSelect: (name: string) => void }) {
+  const { title, selects, mark, why } = row;
+  if (selects === undefined || mark === undefined) return <>{title}</>;
+  return (
+    <>
+      <button type="button" class="step" title={visible(title)} aria-pressed={isSelected} onClick={() => onSelect(selects)}>
+        <Swatch mark={mark} /> <Shown text={title} />
+      </button>
+      {why && (
+        <div class="why">
+          <Shown text={why} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Left({ row, all }: { row: Row; all: number }) {
+  if (row.selects === FIT) return <strong>{count(row.left)}</strong>;
+  return (
+    <>
+      {count(row.left)}
+      {row.lost !== undefined && (
+        <span class="share" aria-hidden="true">
+          <span style={{ width: `${all > 0 ? (row.left / all) * 100 : 0}%` }} />
+        </span>
+      )}
+    </>
+  );
+}
+
 /** Names of nodes that fit, and how many there are beyond those that are named. */
-function feasible(answer: Answer): string[] {
+function feasible(answer: Why): string[] {
   const shown = answer.feasible.slice(0, SHOWN);
   const more = answer.feasibleCount - shown.length;
   return shown.length > 0 && more > 0 ? [...shown, `${count(more)} more`] : shown;
-}
-
-/** What the predicate could read that keeps the pod away. */
-function Why({ text }: { text: string }) {
-  return text ? (
-    <div class="why">
-      <Shown text={text} />
-    </div>
-  ) : null;
-}
-
-function Share({ part, whole }: { part: number; whole: number }) {
-  return (
-    <span class="share" aria-hidden="true">
-      <span style={{ width: `${whole > 0 ? (part / whole) * 100 : 0}%` }} />
-    </span>
-  );
 }

@@ -13,6 +13,7 @@ import { UNEVALUATED, type Mark } from "../../heatmap/marks";
 import { Swatch } from "../../heatmap/swatch";
 import { count, counted } from "../../ui/format";
 import { Link, Shown } from "../../ui/shown";
+import { Refused } from "../../ui/status";
 import { Table } from "../../ui/table";
 import { obstacle } from "./texts";
 
@@ -81,7 +82,7 @@ export function Help({ namespace, name, fits, onFound }: HelpProps) {
         </button>{" "}
         <span class="muted">{fits ? "Nodes fit already; edits may gain more." : "Each is evaluated as the pod would be with it; none is made."}</span>
       </p>
-      {error && <p class="field-error">{error.message}</p>}
+      {error && <Refused text={error.message} />}
       {found && <Found answer={found} tryHref={(edit) => `${href(["pods", namespace, name, "try"])}?${toQuery([edit])}`} />}
     </>
   );

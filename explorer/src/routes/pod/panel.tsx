@@ -9,6 +9,7 @@ import { href } from "../../app/router";
 import { toQuery } from "../../edits/link";
 import { useWhileSeen } from "../../ui/seen";
 import { Link, Shown } from "../../ui/shown";
+import { Answered } from "../../ui/status";
 import { Facts } from "../../ui/table";
 import { number } from "./amount";
 import { details, listed, taint } from "./details";
@@ -29,7 +30,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus({ preventScroll: true }), [node]);
   const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
-  const { answer: why, error } = usePosted<Why>("v1/why", question, useWhileSeen(box, generation));
+  const asked = usePosted<Why>("v1/why", question, useWhileSeen(box, generation));
   const polled = usePolled<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, SLOW_MS);
   const object = polled.isOther ? undefined : polled.value;
   const isCordoned = object?.spec?.unschedulable === true;
@@ -52,9 +53,9 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
           Close
         </button>
       </div>
-      {error && <p class="field-error">{error.message}</p>}
-      {!why && !error && <p class="muted">Asking for the node …</p>}
-      {why && <Obstacles why={why} />}
+      <Answered asked={asked} noun="the node">
+        {(why) => <Obstacles why={why} />}
+      </Answered>
       {object && (
         <Facts
           facts={[

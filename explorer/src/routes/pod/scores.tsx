@@ -7,6 +7,7 @@ import type { FilterAnswer, PodScores, ScoredNode } from "../../api/types";
 import { count, counted } from "../../ui/format";
 import { useWhileSeen } from "../../ui/seen";
 import { Link, Shown, visible } from "../../ui/shown";
+import { Answered } from "../../ui/status";
 import { Table, type TableColumn } from "../../ui/table";
 
 /** Nodes that are shown. */
@@ -38,8 +39,7 @@ function Asked({ pod, overlay, fits, generation, hrefOf }: ScoresProps) {
   const question = { pods: [pod], overlay, detail: "DETAIL_FEASIBLE", scores: { top: BEST, each: true } };
   // Each question is an evaluation: it is asked again for a reader who looks at its answer.
   const seen = useWhileSeen(box, generation);
-  const { answer, error } = usePosted<FilterAnswer>("v1/filter", isAsked ? question : null, seen);
-  const scores = answer?.pods[0]?.scores;
+  const asked = usePosted<FilterAnswer>("v1/filter", isAsked ? question : null, seen);
   return (
     <section ref={box} aria-labelledby="scores">
       <h2 id="scores">Best nodes</h2>
@@ -48,14 +48,14 @@ function Asked({ pod, overlay, fits, generation, hrefOf }: ScoresProps) {
           Score {counted(fits, "node")}
         </button>
       )}
-      {isAsked && !answer && !error && <p class="muted">Asking for scores …</p>}
-      {error && (
-        <p class="field-error">
-          <Shown text={error.message} />
-        </p>
-      )}
-      {scores && <Best scores={scores} hrefOf={hrefOf} />}
-      {answer && seen !== generation && <p class="muted">Of generation {answer.version.generation}.</p>}
+      <Answered asked={asked} noun="scores">
+        {({ pods: [of], version }) => (
+          <>
+            {of?.scores && <Best scores={of.scores} hrefOf={hrefOf} />}
+            {seen !== generation && <p class="muted">Of generation {version.generation}.</p>}
+          </>
+        )}
+      </Answered>
     </section>
   );
 }

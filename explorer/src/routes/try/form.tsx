@@ -4,9 +4,8 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { EditError, parse, print, type Edit } from "../../edits/grammar";
 import { tooLong } from "../../edits/link";
-
-/** The time after the last key until edits are taken up, in milliseconds. */
-const SETTLE_MS = 300;
+import { TextInput, useSettled } from "../../ui/fields";
+import { Refused } from "../../ui/status";
 
 /** The beginnings of edits, with their words and an example of what follows. */
 const KINDS: [start: string, words: string, example: string, isOfPod: boolean][] = [
@@ -39,18 +38,16 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
   const signature = texts.join("\n");
   const [drafts, setDrafts] = useState<Draft[]>(() => draftsOf(texts));
   const taken = useRef(signature);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const settle = useSettled();
   useEffect(() => {
     // The edits of the link have changed by other means than these fields.
     if (taken.current !== signature) setDrafts(draftsOf(texts));
     taken.current = signature;
   }, [signature]);
   const read = drafts.map(({ start, value }) => readDraft(start, value));
-  const change = (next: Draft[], wait = SETTLE_MS): void => {
+  const change = (next: Draft[], waitMs?: number): void => {
     setDrafts(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
+    settle(() => {
       const all = next.map(({ start, value }) => readDraft(start, value));
       if (all.some(({ error }) => error)) return;
       const found = all.flatMap(({ edit }) => edit ?? []);
@@ -58,7 +55,7 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
       if (text === taken.current || tooLong(found)) return;
       taken.current = text;
       onChange(found);
-    }, wait);
+    }, waitMs);
   };
   const box = useRef<HTMLDivElement>(null);
   const add = (): void => {
@@ -81,12 +78,12 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
             kinds={KINDS.filter(([start, , , isOfPod]) => isPodEditable || !isOfPod || start === draft.start)}
             proposed={proposed.get(draft.start) ?? []}
             error={refused}
-            onChange={(next, wait) => change(drafts.map((other, place) => (place === at ? next : other)), wait)}
+            onChange={(next, waitMs) => change(drafts.map((other, place) => (place === at ? next : other)), waitMs)}
             onRemove={() => change(drafts.filter((_, place) => place !== at), 0)}
           />
         );
       })}
-      {long && <p class="field-error">{long}</p>}
+      {long && <Refused text={long} />}
       <div class="tools">
         <button type="button" onClick={add}>
           Add an edit
@@ -135,7 +132,7 @@ interface EditRowProps {
   kinds: typeof KINDS;
   proposed: string[];
   error: string | undefined;
-  onChange: (draft: Draft, wait?: number) => void;
+  onChange: (draft: Draft, waitMs?: number) => void;
   onRemove: () => void;
 }
 
@@ -151,36 +148,19 @@ function EditRow({ draft, kinds, proposed, error, onChange, onRemove }: EditRowP
           </option>
         ))}
       </select>
-      <input
-        type="text"
-        aria-label={`Value: ${kind?.[1] ?? "edit"}`}
+      <TextInput
+        id={id}
+        name={`Value: ${kind?.[1] ?? "edit"}`}
         value={draft.value}
         placeholder={kind?.[2]}
-        autocomplete="off"
-        spellcheck={false}
-        list={proposed.length > 0 ? `${id}-list` : undefined}
-        aria-invalid={error ? "true" : undefined}
-        aria-describedby={error ? `${id}-error` : undefined}
-        onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") onChange({ ...draft, value: event.currentTarget.value }, 0);
-        }}
-      />
-      {proposed.length > 0 && (
-        <datalist id={`${id}-list`}>
-          {proposed.map((value) => (
-            <option key={value} value={value} />
-          ))}
-        </datalist>
-      )}
-      <button type="button" class="quiet" aria-label={`Remove the edit ${draft.start}${draft.value}`} onClick={onRemove}>
-        ×
-      </button>
-      {error && (
-        <p id={`${id}-error`} class="field-error">
-          {error}
-        </p>
-      )}
+        suggestions={proposed}
+        error={error}
+        onText={(value, isEnter) => onChange({ ...draft, value }, isEnter ? 0 : undefined)}
+      >
+        <button type="button" class="quiet" aria-label={`Remove the edit ${draft.start}${draft.value}`} onClick={onRemove}>
+          ×
+        </button>
+      </TextInput>
     </div>
   );
 }

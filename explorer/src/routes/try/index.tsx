@@ -1,7 +1,7 @@
 // What-ifs: of a pod of the cluster, and of a manifest that is pasted. Nothing is written anywhere: edits are made on copies, in the
 // page, and the sidecar answers about these. Start at TryPod and TryManifest.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { ApiError, heading, isGone } from "../../api/errors";
 import type { Why } from "../../api/why";
 import { announce } from "../../app/live";
@@ -10,8 +10,9 @@ import { useShortcut } from "../../app/shortcuts";
 import { print, type Edit } from "../../edits/grammar";
 import { fromQuery, toQuery } from "../../edits/link";
 import { CopyMenu, type CopyItem } from "../../ui/copy_menu";
-import { Choice } from "../../ui/fields";
+import { Choice, useSettled } from "../../ui/fields";
 import { Link, Shown } from "../../ui/shown";
+import { Refused } from "../../ui/status";
 import { number } from "../pod/amount";
 import { taint } from "../pod/details";
 import { labelOf } from "../pod/labels";
@@ -53,7 +54,7 @@ export function TryManifest({ route }: { route: Route }) {
   const [taken, setTaken] = useState("");
   const [baseline, setBaseline] = useState<string>();
   const [chosen, setChosen] = useState(0);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const settle = useSettled();
   const all = useMemo(() => documents(taken), [taken]);
   const manifest = all[Math.min(chosen, all.length - 1)]?.text ?? "";
   const tooLarge = refused(taken);
@@ -62,8 +63,7 @@ export function TryManifest({ route }: { route: Route }) {
   const outcome = useWhatIf(question, by);
   const change = (next: string): void => {
     setText(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setTaken(next), 300);
+    settle(() => setTaken(next));
   };
   const { failure } = outcome;
   // What the sidecar refuses and no edit is about, the manifest is about.
@@ -89,11 +89,7 @@ export function TryManifest({ route }: { route: Route }) {
           aria-describedby={error ? "manifest-error" : undefined}
           onInput={(event) => change(event.currentTarget.value)}
         />
-        {error && (
-          <p id="manifest-error" class="field-error">
-            {error}
-          </p>
-        )}
+        {error && <Refused id="manifest-error" text={error} />}
       </div>
       <div class="form">
         {all.length > 1 && (
