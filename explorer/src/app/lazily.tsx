@@ -28,9 +28,7 @@ export function lazily<M>(load: () => Promise<M>): (pick: (module: M) => Compone
       return (
         <p>
           This part of the page cannot be loaded: the connection has failed, or the sidecar is of another version now.{" "}
-          <button type="button" onClick={() => location.reload()}>
-            Load the page again
-          </button>
+          <button type="button" onClick={() => location.reload()}>Load the page again</button>
         </p>
       );
     };

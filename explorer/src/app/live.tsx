@@ -29,9 +29,5 @@ export function LiveRegion() {
       show = undefined;
     };
   }, []);
-  return (
-    <div class="visually-hidden" aria-live="polite" role="status">
-      {text}
-    </div>
-  );
+  return <div class="visually-hidden" aria-live="polite" role="status">{text}</div>;
 }

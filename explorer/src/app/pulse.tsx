@@ -32,11 +32,7 @@ export function Pulse({ replica }: { replica: string | undefined }) {
     <>
       <p class="pulse">
         <span class={`state state-${error ? "lost" : state}`}>{error ? "no answer" : state}</span>
-        {replica && (
-          <span title="replica">
-            <Shown text={replica} />
-          </span>
-        )}
+        {replica && <span title="replica"><Shown text={replica} /></span>}
         {value && (
           <span>
             {count(value.nodes)} nodes · generation {value.version.generation} · policy {value.version.policyGeneration}

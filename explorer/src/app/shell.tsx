@@ -46,13 +46,9 @@ export function Shell() {
 
   return (
     <AccessContext.Provider value={access.value}>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
-        Skip to the content
-      </a>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>Skip to the content</a>
       <header>
-        <a class="brand" href="#/">
-          nodesift
-        </a>
+        <a class="brand" href="#/">nodesift</a>
         <nav aria-label="Pages">
           <ul>
             {ROUTES.filter((entry) => entry.menu && mayOpen(entry, access.value)).map((entry) => (
@@ -69,9 +65,7 @@ export function Shell() {
       </header>
       <main id="main" ref={main} tabIndex={-1}>
         {access.error && access.value === undefined && <Trouble error={access.error} nextAt={access.nextAt} />}
-        <Guard key={path}>
-          <Content found={found} access={access.value} />
-        </Guard>
+        <Guard key={path}><Content found={found} access={access.value} /></Guard>
       </main>
       <LiveRegion />
     </AccessContext.Provider>
@@ -93,9 +87,7 @@ function Content({ found, access }: { found: ReturnType<typeof find>; access: Ac
     return (
       <>
         <h1>No such page</h1>
-        <p>
-          The address <Shown text={location.hash} /> is none of this page. <a href="#/">Overview</a>
-        </p>
+        <p>The address <Shown text={location.hash} /> is none of this page. <a href="#/">Overview</a></p>
       </>
     );
   }
@@ -126,12 +118,8 @@ class Guard extends Component<{ children: ComponentChildren }, { error: Error | 
     if (!this.state.error) return this.props.children;
     return (
       <div class="trouble" role="group" aria-label="Trouble">
-        <p>
-          <strong>This part of the page has failed.</strong> <Shown text={String(this.state.error)} />
-        </p>
-        <button type="button" onClick={() => this.setState({ error: undefined })}>
-          Show it again
-        </button>
+        <p><strong>This part of the page has failed.</strong> <Shown text={String(this.state.error)} /></p>
+        <button type="button" onClick={() => this.setState({ error: undefined })}>Show it again</button>
       </div>
     );
   }

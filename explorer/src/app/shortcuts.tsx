@@ -80,36 +80,26 @@ export function Shortcuts() {
   const listed = [...new Map([...active].map((shortcut) => [shortcut.key, shortcut.text]))];
   return (
     <>
-      <button type="button" class="quiet" onClick={() => setIsOpen(true)} aria-label="Keyboard shortcuts">
-        ?
-      </button>
+      <button type="button" class="quiet" onClick={() => setIsOpen(true)} aria-label="Keyboard shortcuts">?</button>
       {/* Its own Escape closes it. */}
       <dialog ref={dialog} onClose={() => setIsOpen(false)} aria-labelledby="shortcuts-title">
         <h2 id="shortcuts-title">Keyboard shortcuts</h2>
         <dl class="keys">
           {[["?", "this list"], ...listed].map(([key, text]) => (
             <div key={key}>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
+              <dt><kbd>{key}</kbd></dt>
               <dd>{text}</dd>
             </div>
           ))}
           <div>
-            <dt>
-              <kbd>Tab</kbd> <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd>
-            </dt>
+            <dt><kbd>Tab</kbd> <kbd>↑</kbd> <kbd>↓</kbd> <kbd>Enter</kbd></dt>
             <dd>through the page, along a table, open a row; these always work</dd>
           </div>
         </dl>
         <label>
           <input type="checkbox" checked={isOpen && isOn()} onChange={(event) => setOn(event.currentTarget.checked)} /> Shortcuts of one key are on
         </label>
-        <p>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </p>
+        <p><button type="button" onClick={() => dialog.current?.close()}>Close</button></p>
       </dialog>
     </>
   );

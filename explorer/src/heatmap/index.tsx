@@ -100,9 +100,7 @@ export function HeatMap({ cells, groups, markOf, only, label, describe, onPick, 
         {map && <Headings map={map} />}
         {map && <Cursor map={map} at={shown} />}
       </div>
-      <p class="heatmap-line" aria-hidden="true">
-        <Shown text={text} />
-      </p>
+      <p class="heatmap-line" aria-hidden="true"><Shown text={text} /></p>
     </div>
   );
 }

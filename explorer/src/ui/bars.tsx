@@ -41,9 +41,7 @@ export function Meter({ part, whole, text }: { part: number; whole: number; text
   const share = whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0;
   return (
     <span class="meter">
-      <span class="meter-track" aria-hidden="true">
-        <span class="meter-fill" style={{ width: `${share * 100}%` }} />
-      </span>
+      <span class="meter-track" aria-hidden="true"><span class="meter-fill" style={{ width: `${share * 100}%` }} /></span>
       <span>{text}</span>
     </span>
   );

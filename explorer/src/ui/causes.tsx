@@ -37,9 +37,5 @@ export function causeOf(name: string): Cause {
 /** A cause as a badge: its name, and a mark beside the colour where it is alarming. */
 export function CauseBadge({ name }: { name: string }) {
   const cause = causeOf(name);
-  return (
-    <span class={cause.alarming ? "badge alarming" : "badge"} title={cause.text}>
-      <Shown text={name} />
-    </span>
-  );
+  return <span class={cause.alarming ? "badge alarming" : "badge"} title={cause.text}><Shown text={name} /></span>;
 }

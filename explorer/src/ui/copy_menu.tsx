@@ -73,11 +73,7 @@ export function CopyMenu({ items, label = "Copy as" }: { items: CopyItem[]; labe
       {isOpen && (
         <ul class="menu-items">
           {items.map((item) => (
-            <li key={item.label}>
-              <button type="button" onClick={() => void run(item)}>
-                {item.label}
-              </button>
-            </li>
+            <li key={item.label}><button type="button" onClick={() => void run(item)}>{item.label}</button></li>
           ))}
         </ul>
       )}

@@ -54,11 +54,7 @@ export function TextInput({ id, value, placeholder, error, suggestions = [], inp
         onKeyDown={(event) => event.key === "Enter" && onText(event.currentTarget.value, true)}
       />
       {suggestions.length > 0 && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((suggestion) => (
-            <option key={suggestion} value={suggestion} />
-          ))}
-        </datalist>
+        <datalist id={`${id}-list`}>{suggestions.map((suggestion) => <option key={suggestion} value={suggestion} />)}</datalist>
       )}
       {children}
       {error && <Refused id={`${id}-error`} text={error} />}
@@ -102,11 +98,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
     <div class="field">
       <label for={id}>{label}</label>
       <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {visible(text)}
-          </option>
-        ))}
+        {options.map(([option, text]) => <option key={option} value={option}>{visible(text)}</option>)}
       </select>
     </div>
   );

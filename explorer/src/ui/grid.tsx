@@ -124,11 +124,7 @@ export function Grid({ label, rowCount, columns, rowHref, virtual = false, sort,
         onKeyDown={onKeyDown}
         style={{ "--tracks": tracks(columns), "--row-height": `${rowHeight}px`, minWidth: `${columns.reduce((sum, column) => sum + column.rem, 0)}rem` }}
       >
-        <div role="rowgroup" class="grid-head">
-          <div role="row" class="grid-row" aria-rowindex={1}>
-            {header}
-          </div>
-        </div>
+        <div role="rowgroup" class="grid-head"><div role="row" class="grid-row" aria-rowindex={1}>{header}</div></div>
         <div role="rowgroup" class="grid-body" style={virtual ? { height: `${rowCount * rowHeight}px` } : {}}>
           {rows.map((row) => (
             <div

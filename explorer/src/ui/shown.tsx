@@ -44,19 +44,11 @@ export function escaped(json: string): string {
 
 /** A link whose text is of others. */
 export function Link({ to, text, ...rest }: { to: string; text: string; tabIndex?: number; title?: string }) {
-  return (
-    <a href={to} {...rest}>
-      <Shown text={text} />
-    </a>
-  );
+  return <a href={to} {...rest}><Shown text={text} /></a>;
 }
 
 /** A text of others; isolated, so that right-to-left letters in it move nothing outside of it. */
 export function Shown({ text }: { text: string }) {
   const parts = pieces(text);
-  return (
-    <bdi>
-      {parts.map((piece) => (piece.isMark ? <span class="mark">{piece.text}</span> : piece.text))}
-    </bdi>
-  );
+  return <bdi>{parts.map((piece) => (piece.isMark ? <span class="mark">{piece.text}</span> : piece.text))}</bdi>;
 }

@@ -44,11 +44,7 @@ export function Answered<T>({ asked, noun, children }: { asked: Asked<T>; noun: 
 
 /** Why what stands beside it is not taken. */
 export function Refused({ text, id }: { text: string; id?: string | undefined }) {
-  return (
-    <p id={id} class="field-error">
-      <Shown text={text} />
-    </p>
-  );
+  return <p id={id} class="field-error"><Shown text={text} /></p>;
 }
 
 /** Why a call has failed, when it is made again, and of when the answer is that still stands. */
@@ -57,9 +53,7 @@ export function Trouble({ error, nextAt, keptAt }: { error: ApiError; nextAt: nu
   const again = nextAt === undefined ? "asking again" : `asks again in ${Math.max(0, Math.ceil((nextAt - now) / 1_000))} s`;
   return (
     <div class="trouble" role="group" aria-label="Trouble">
-      <p>
-        <strong>{heading(error)}.</strong> <Shown text={error.message} />
-      </p>
+      <p><strong>{heading(error)}.</strong> <Shown text={error.message} /></p>
       <p class="muted">
         {keptAt !== undefined && `What is shown below is ${duration(now - keptAt)} old. `}
         {passes(error) ? `The page ${again}.` : "Nothing changes here by itself."}

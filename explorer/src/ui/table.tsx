@@ -34,9 +34,7 @@ export function Table<T>({ caption, columns, rows, rowKey, empty, isSelected, ..
         <thead>
           <tr>
             {columns.map((column) => (
-              <th scope="col" class={column.isNumber ? "number" : undefined} title={column.hint}>
-                {column.title}
-              </th>
+              <th scope="col" class={column.isNumber ? "number" : undefined} title={column.hint}>{column.title}</th>
             ))}
           </tr>
         </thead>
@@ -44,9 +42,7 @@ export function Table<T>({ caption, columns, rows, rowKey, empty, isSelected, ..
           {rows.map((row, at) => (
             <tr key={rowKey?.(row) ?? at} class={isSelected?.(row) ? "selected" : undefined}>
               {columns.map((column) =>
-                column.isHead ? (
-                  <th scope="row">{column.cell(row)}</th>
-                ) : (
+                column.isHead ? <th scope="row">{column.cell(row)}</th> : (
                   <td class={column.isNumber ? "number" : undefined}>{column.cell(row)}</td>
                 ),
               )}

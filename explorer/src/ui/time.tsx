@@ -15,11 +15,7 @@ export function Ago({ time }: { time: string }) {
     return onTick(tell);
   }, [at]);
   if (Number.isNaN(at)) return <span>{time}</span>;
-  return (
-    <time dateTime={time} title={moment(at, 0)}>
-      {text}
-    </time>
-  );
+  return <time dateTime={time} title={moment(at, 0)}>{text}</time>;
 }
 
 /** The moment, with how long ago that was. */

@@ -48,9 +48,7 @@ export function About(_: { route: Route }) {
         It reads and changes nothing, and keeps nothing of the cluster in the browser. On a command line the same answers are{" "}
         <code>nodesift why</code>, <code>nodesift top</code> and <code>nodesift policy status</code>.
       </p>
-      <p>
-        nodesift is licensed under Apache-2.0. The page contains Preact, under <a href={LICENCES}>its licence</a>.
-      </p>
+      <p>nodesift is licensed under Apache-2.0. The page contains Preact, under <a href={LICENCES}>its licence</a>.</p>
     </>
   );
 }

@@ -66,9 +66,7 @@ function All({ overview }: { overview: Answer }) {
 }
 
 function Pod({ negotiation }: { negotiation: Negotiation }) {
-  return (
-    <Link to={podHref(negotiation.pod)} text={negotiation.pod} />
-  );
+  return <Link to={podHref(negotiation.pod)} text={negotiation.pod} />;
 }
 
 function Seat({ seat }: { seat: NegotiationSeat }) {
@@ -79,9 +77,5 @@ function Seat({ seat }: { seat: NegotiationSeat }) {
     seat.allocated === true && "has allocated",
     seat.allocated === false && "is to allocate",
   ].filter((word) => typeof word === "string");
-  return (
-    <div>
-      <Shown text={seat.party} />: {words.join(", ") || "suits"}
-    </div>
-  );
+  return <div><Shown text={seat.party} />: {words.join(", ") || "suits"}</div>;
 }

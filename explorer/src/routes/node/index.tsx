@@ -29,9 +29,7 @@ export function Node({ route }: { route: Route }) {
   return (
     <>
       <div class="title-row">
-        <h1>
-          Node <Shown text={name} />
-        </h1>
+        <h1>Node <Shown text={name} /></h1>
         <CopyMenu
           items={[
             { label: "Link", text: () => location.href },
@@ -139,9 +137,7 @@ function sum(pods: PodOnNode[]): Amounts {
 function Pods({ title, text, pods }: { title: string; text: string; pods: PodOnNode[] }) {
   return (
     <>
-      <h2>
-        {title} <span class="muted">({count(pods.length)}, {text})</span>
-      </h2>
+      <h2>{title} <span class="muted">({count(pods.length)}, {text})</span></h2>
       <Table
         caption={title}
         rows={pods}
@@ -174,11 +170,7 @@ function PodState({ pod }: { pod: PodOnNode }) {
   if (words.length === 0) return <span class="muted">bound</span>;
   return (
     <>
-      {words.map((word) => (
-        <span key={word} class="badge">
-          <Shown text={word} />
-        </span>
-      ))}
+      {words.map((word) => <span key={word} class="badge"><Shown text={word} /></span>)}
     </>
   );
 }
@@ -189,9 +181,7 @@ function Devices({ node, wide }: { node: NodeDetail; wide: DevicePool[] }) {
     return (
       <>
         <h2>Devices</h2>
-        <p class="trouble">
-          <Shown text={node.devicesError} />
-        </p>
+        <p class="trouble"><Shown text={node.devicesError} /></p>
       </>
     );
   }

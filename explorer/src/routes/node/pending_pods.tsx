@@ -100,9 +100,7 @@ export function PendingPods({ route, node }: { route: Route; node: NodeDetail })
             options={choices(node, query)}
             onChange={(e) => (setParameters(route, { e: e ? new URLSearchParams(e).get("e") ?? "" : undefined }, { replace: true }), setTimes(times + 1))}
           />
-          <button type="button" onClick={() => setTimes(times + 1)}>
-            {times > 0 ? "Ask again" : "Who would fit here?"}
-          </button>
+          <button type="button" onClick={() => setTimes(times + 1)}>{times > 0 ? "Ask again" : "Who would fit here?"}</button>
         </div>
       )}
       {(refused || error) && <Refused text={refused ?? error?.message ?? ""} />}
@@ -166,9 +164,7 @@ function Obstacles({ obstacles }: { obstacles: Row["obstacles"] }) {
       {obstacles.length === 1 && <span class="badge">nearest</span>}
       {obstacles.map(({ predicate, reasons }) => (
         <div key={predicate}>
-          <strong>
-            <Shown text={predicate} />
-          </strong>
+          <strong><Shown text={predicate} /></strong>
           : <Shown text={reasons} />
         </div>
       ))}

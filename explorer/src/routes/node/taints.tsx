@@ -15,16 +15,10 @@ export function Taints({ taints }: { taints: { key: string; value?: string; effe
   return (
     <>
       <ul class="chips">
-        {shown.map((taint) => (
-          <li key={`${taint.key} ${taint.effect}`} class="badge">
-            <Shown text={textOf(taint)} />
-          </li>
-        ))}
+        {shown.map((taint) => <li key={`${taint.key} ${taint.effect}`} class="badge"><Shown text={textOf(taint)} /></li>)}
       </ul>
       {taints.length > shown.length && (
-        <button type="button" onClick={() => setAll(true)}>
-          Show all {count(taints.length)} taints
-        </button>
+        <button type="button" onClick={() => setAll(true)}>Show all {count(taints.length)} taints</button>
       )}
     </>
   );

@@ -44,7 +44,5 @@ function Value({ route, label, value }: { route: Route; label: string; value: st
   if (value === null) return <span class="muted">without the label</span>;
   const where = [...(route.parameters.get("where") ?? "").split(/\s+/).filter(Boolean), `label:${label}=${value}`];
   const parameters = { ...Object.fromEntries(route.parameters), where: [...new Set(where)].join(" ") };
-  return (
-    <Link to={href(["nodes"], parameters)} text={value || "(empty)"} />
-  );
+  return <Link to={href(["nodes"], parameters)} text={value || "(empty)"} />;
 }

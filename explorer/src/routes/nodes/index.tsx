@@ -70,12 +70,8 @@ export function Nodes({ route }: { route: Route }) {
         <>
           <p>
             {summary}.{" "}
-            <span class="muted">
-              Generation {table.version.generation}, read at {moment(state.at ?? 0, Date.now())}.
-            </span>{" "}
-            <button type="button" onClick={state.refresh}>
-              Read again
-            </button>
+            <span class="muted">Generation {table.version.generation}, read at {moment(state.at ?? 0, Date.now())}.</span>{" "}
+            <button type="button" onClick={state.refresh}>Read again</button>
           </p>
           {groups && <GroupTable route={route} label={by} groups={groups} resources={resources} />}
           {rows.length > 0 ? (
@@ -88,9 +84,7 @@ export function Nodes({ route }: { route: Route }) {
               sort={sort}
               onSort={setSort}
             />
-          ) : (
-            <p>{table.size === 0 ? "The sidecar knows no node." : "No node meets all of this."}</p>
-          )}
+          ) : <p>{table.size === 0 ? "The sidecar knows no node." : "No node meets all of this."}</p>}
         </>
       )}
     </>

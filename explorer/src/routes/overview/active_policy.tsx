@@ -13,9 +13,7 @@ export function ActivePolicy() {
   return (
     <section aria-labelledby="policy">
       <h2 id="policy">Active policy</h2>
-      <Document polled={policy} noun="the policy">
-        {(value) => <Summary policy={value} />}
-      </Document>
+      <Document polled={policy} noun="the policy">{(value) => <Summary policy={value} />}</Document>
     </section>
   );
 }

@@ -28,9 +28,7 @@ export function Health() {
   return (
     <section class="trouble" aria-labelledby="health">
       <h2 id="health">{ready.isReady ? "Something is wrong" : "Not ready"}</h2>
-      <p>
-        <Shown text={ready.text} />
-      </p>
+      <p><Shown text={ready.text} /></p>
     </section>
   );
 }

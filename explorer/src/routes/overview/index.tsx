@@ -31,11 +31,7 @@ export function Overview() {
           This sidecar keeps no list of pending pods: it was started with <code>--no-pending-list</code>. A pod is still explained by its
           address, such as <code>#/pods/NAMESPACE/NAME</code>.
         </p>
-      ) : (
-        <Document polled={pending} noun="the list of pending pods">
-          {() => <Backlog polled={pending} />}
-        </Document>
-      )}
+      ) : <Document polled={pending} noun="the list of pending pods">{() => <Backlog polled={pending} />}</Document>}
       {mayOperate && <ActivePolicy />}
     </>
   );
@@ -65,9 +61,7 @@ function Backlog({ polled }: { polled: PolledView<Pending> }) {
           const value = cause ? (pending.causes[cause] ?? 0) : pending.total;
           return (
             <li key={text} class={cause && value > 0 ? "alarming" : undefined}>
-              <a href={href(["pending"], { cause })}>
-                <strong>{count(value)}</strong> {text}
-              </a>
+              <a href={href(["pending"], { cause })}><strong>{count(value)}</strong> {text}</a>
             </li>
           );
         })}
@@ -76,9 +70,7 @@ function Backlog({ polled }: { polled: PolledView<Pending> }) {
         {about}
         {asks > 0 && !isAsked && " Nodes fit some pods, and for 60 s no core has asked this replica about them: another replica may be asked."}
       </p>
-      {pending.total === 0 ? (
-        <p>No pod is pending.</p>
-      ) : (
+      {pending.total === 0 ? <p>No pod is pending.</p> : (
         <div class="columns">
           <section aria-labelledby="causes">
             <h2 id="causes">Causes</h2>
@@ -112,11 +104,7 @@ function Largest({ groups, all }: { groups: PendingGroup[]; all: number }) {
         columns={groupCells(largest, "answer", true)}
         rowHref={(row) => groupHref(largest[row], "answer")}
       />
-      {all > largest.length && (
-        <p>
-          <a href={href(["pending"])}>All {count(all)} groups</a>
-        </p>
-      )}
+      {all > largest.length && <p><a href={href(["pending"])}>All {count(all)} groups</a></p>}
     </section>
   );
 }

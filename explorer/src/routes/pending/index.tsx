@@ -78,9 +78,7 @@ function List({ pending, by, route, about }: { pending: PendingAnswer; by: strin
   const after = route.parameters.get("after");
   return (
     <>
-      <p>
-        {summary}. <span class="muted">{about}</span>
-      </p>
+      <p>{summary}. <span class="muted">{about}</span></p>
       {pending.matching > 0 && (
         <>
           <h2>{pending.unlistedGroups > 0 ? `The ${pending.groups.length} largest groups of ${count(pending.groups.length + pending.unlistedGroups)}` : counted(pending.groups.length, "group")}</h2>

@@ -15,9 +15,7 @@ export function EvidenceList({ evidence }: { evidence: Evidence[] }) {
         <section key={of.interface} class="evidence">
           <h3>
             {of.interface}{" "}
-            <span class="muted">
-              read by <Shown text={of.predicates.join(", ")} />
-            </span>
+            <span class="muted">read by <Shown text={of.predicates.join(", ")} /></span>
           </h3>
           <Explained evidence={of} />
           {tables(of)}
@@ -85,15 +83,7 @@ function tables(of: Evidence) {
           ]}
         />
       )}
-      {of.topologies.length > 0 && (
-        <ul>
-          {of.topologies.map((row) => (
-            <li key={row.field}>
-              <Shown text={topology(row)} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {of.topologies.length > 0 && <ul>{of.topologies.map((row) => <li key={row.field}><Shown text={topology(row)} /></li>)}</ul>}
       {of.facts.length > 0 && (
         <Table
           caption="Facts"

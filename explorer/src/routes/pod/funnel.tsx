@@ -82,11 +82,7 @@ function Step({ row, isSelected, onSelect }: { row: Row; isSelected: boolean; on
       <button type="button" class="step" title={visible(title)} aria-pressed={isSelected} onClick={() => onSelect(selects)}>
         <Swatch mark={mark} /> <Shown text={title} />
       </button>
-      {why && (
-        <div class="why">
-          <Shown text={why} />
-        </div>
-      )}
+      {why && <div class="why"><Shown text={why} /></div>}
     </>
   );
 }
@@ -97,9 +93,7 @@ function Left({ row, all }: { row: Row; all: number }) {
     <>
       {count(row.left)}
       {row.lost !== undefined && (
-        <span class="share" aria-hidden="true">
-          <span style={{ width: `${all > 0 ? (row.left / all) * 100 : 0}%` }} />
-        </span>
+        <span class="share" aria-hidden="true"><span style={{ width: `${all > 0 ? (row.left / all) * 100 : 0}%` }} /></span>
       )}
     </>
   );

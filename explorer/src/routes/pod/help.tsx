@@ -100,13 +100,7 @@ function Found({ answer, tryHref }: { answer: Why; tryHref: (edit: string) => st
           {
             title: "Edit",
             isHead: true,
-            cell: ({ edit }) => (
-              <a href={tryHref(edit)}>
-                <code>
-                  <Shown text={edit} />
-                </code>
-              </a>
-            ),
+            cell: ({ edit }) => <a href={tryHref(edit)}><code><Shown text={edit} /></code></a>,
           },
           { title: "Gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
           { title: "Fit then", isNumber: true, cell: ({ feasibleCount }) => count(feasibleCount) },

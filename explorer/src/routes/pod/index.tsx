@@ -74,11 +74,7 @@ export function Pod({ route }: { route: Route }) {
   );
   return (
     <>
-      {gone && !answer.value && (
-        <h1>
-          <Shown text={`${namespace}/${name}`} />
-        </h1>
-      )}
+      {gone && !answer.value && <h1><Shown text={`${namespace}/${name}`} /></h1>}
       {gone && <Missing namespace={namespace} name={name} error={gone} history={past.value} />}
       {(!gone || answer.value) && (
         <Document polled={gone ? { ...answer, error: undefined, isOther: true } : answer} noun={`the answer about ${namespace}/${name}`}>
@@ -127,17 +123,11 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
   return (
     <article class="pod">
       <div class="title-row">
-        <h1>
-          <Shown text={answer.pod} />
-        </h1>
+        <h1><Shown text={answer.pod} /></h1>
         <div class="tools">
-          <a class="button" href={href(["pods", namespace, name, "try"])}>
-            Try changes
-          </a>
+          <a class="button" href={href(["pods", namespace, name, "try"])}>Try changes</a>
           <CopyMenu items={copies()} />
-          <button type="button" onClick={() => print()}>
-            Print
-          </button>
+          <button type="button" onClick={() => print()}>Print</button>
         </div>
       </div>
       <p class="headline">
@@ -166,9 +156,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
               onChange={(next) => setParameters(route, { by: next.trim() }, { replace: true })}
             />
           </div>
-          {label.isWaiting ? (
-            <p class="muted">Asking for the labels of nodes …</p>
-          ) : (
+          {label.isWaiting ? <p class="muted">Asking for the labels of nodes …</p> : (
             <NodeMap {...nodes} onPick={(of) => setParameters(route, { node: of }, { replace: true })} onDrawn={onDrawn} />
           )}
         </section>
@@ -214,9 +202,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
         {answer.message && (
           <>
             <h2>kube-scheduler's message</h2>
-            <p class="message mono">
-              <Shown text={answer.message} />
-            </p>
+            <p class="message mono"><Shown text={answer.message} /></p>
           </>
         )}
       </>

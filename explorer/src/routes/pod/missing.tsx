@@ -28,13 +28,9 @@ export function Missing({ namespace, name, error, history }: MissingProps) {
   useEffect(() => announce(visible(`${namespace}/${name}: ${heading}`)), [heading]);
   return (
     <div class="trouble" role="group" aria-label={heading}>
-      <p>
-        <strong>{heading}.</strong> {left ? <Left history={left} /> : <Shown text={error.message} />}
-      </p>
+      <p><strong>{heading}.</strong> {left ? <Left history={left} /> : <Shown text={error.message} />}</p>
       {left && left.causes.length > 0 && (
-        <p>
-          Its last cause was <CauseBadge name={left.causes.at(-1)!.cause} /> <Shown text={left.headline} />
-        </p>
+        <p>Its last cause was <CauseBadge name={left.causes.at(-1)!.cause} /> <Shown text={left.headline} /></p>
       )}
       {near.length > 0 && (
         <p>
@@ -47,11 +43,7 @@ export function Missing({ namespace, name, error, history }: MissingProps) {
           ))}
         </p>
       )}
-      {!isBound && (
-        <p>
-          <a href={href(["pending"], { ns: namespace })}>Pending pods of this namespace</a>
-        </p>
-      )}
+      {!isBound && <p><a href={href(["pending"], { ns: namespace })}>Pending pods of this namespace</a></p>}
     </div>
   );
 }

@@ -69,9 +69,7 @@ export function NodeTable({ answer, cells, groups, by, names, markOf, selected, 
   };
   return (
     <section class="node-table" aria-labelledby="nodes">
-      <h2 id="nodes">
-        {counted(rows.length, "node")} <Shown text={which} />
-      </h2>
+      <h2 id="nodes">{counted(rows.length, "node")} <Shown text={which} /></h2>
       <Grid
         label={`Nodes ${which}`}
         rowCount={rows.length}
@@ -117,9 +115,7 @@ function Counts({ answer, by, markOf }: { answer: Why; by: string; markOf: (cell
   const all = rest ? [...named, { name: `${count(restGroups)} more values`, group: rest }] : named;
   return (
     <details class="counts" open={all.length <= 6}>
-      <summary>
-        Nodes by <code>{by}</code>
-      </summary>
+      <summary>Nodes by <code>{by}</code></summary>
       <Table
         caption={`Nodes by ${by}`}
         rows={all}
@@ -140,9 +136,7 @@ function Rejected({ answer, group, markOf }: { answer: Why; group: NodeGroup; ma
     <ul class="inline">
       {group.rejected.map((nodes, cell) =>
         nodes === 0 ? null : (
-          <li key={cell}>
-            <Swatch mark={markOf(cell)} /> <Shown text={answer.funnel[cell]?.predicate ?? ""} /> {count(nodes)}
-          </li>
+          <li key={cell}><Swatch mark={markOf(cell)} /> <Shown text={answer.funnel[cell]?.predicate ?? ""} /> {count(nodes)}</li>
         ),
       )}
     </ul>

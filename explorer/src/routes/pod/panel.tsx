@@ -46,16 +46,10 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
       }}
     >
       <div class="title-row">
-        <h2>
-          <Link to={href(["nodes", node], { pod: `${namespace}/${name}` })} text={node} />
-        </h2>
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
+        <h2><Link to={href(["nodes", node], { pod: `${namespace}/${name}` })} text={node} /></h2>
+        <button type="button" onClick={onClose}>Close</button>
       </div>
-      <Answered asked={asked} noun="the node">
-        {(why) => <Obstacles why={why} />}
-      </Answered>
+      <Answered asked={asked} noun="the node">{(why) => <Obstacles why={why} />}</Answered>
       {object && (
         <Facts
           facts={[
@@ -87,9 +81,7 @@ export function Obstacles({ why }: { why: Why }) {
         const facts = step ? details(why, step) : [];
         return (
           <li key={predicate}>
-            <strong>
-              <Shown text={predicate} />
-            </strong>
+            <strong><Shown text={predicate} /></strong>
             {facts.length > 0 && ": "}
             <Shown text={facts.join("; ")} />
           </li>

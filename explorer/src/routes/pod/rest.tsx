@@ -76,9 +76,7 @@ export function Rest({ answer }: { answer: Why }) {
         </>
       )}
       {claimsToRelease.length > 0 && (
-        <p>
-          The pod fits nothing while it holds claims; release <Shown text={claimsToRelease.join(", ")} />.
-        </p>
+        <p>The pod fits nothing while it holds claims; release <Shown text={claimsToRelease.join(", ")} />.</p>
       )}
     </>
   );
@@ -110,9 +108,7 @@ export function Past({ path }: { path: string | null }) {
           <>
             A core asked {duration(asked.secondsAgo * 1_000)} ago: <Shown text={asked.by} />, {counted(asked.count, "time")} so far; it was
             answered{" "}
-            <strong>
-              <Shown text={asked.result} />
-            </strong>
+            <strong><Shown text={asked.result} /></strong>
             .
           </>
         ) : (

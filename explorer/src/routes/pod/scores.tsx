@@ -43,11 +43,7 @@ function Asked({ pod, overlay, fits, generation, hrefOf }: ScoresProps) {
   return (
     <section ref={box} aria-labelledby="scores">
       <h2 id="scores">Best nodes</h2>
-      {!isAsked && (
-        <button type="button" onClick={() => setWanted(true)}>
-          Score {counted(fits, "node")}
-        </button>
-      )}
+      {!isAsked && <button type="button" onClick={() => setWanted(true)}>Score {counted(fits, "node")}</button>}
       <Answered asked={asked} noun="scores">
         {({ pods: [of], version }) => (
           <>
@@ -69,11 +65,7 @@ function Best({ scores, hrefOf }: { scores: PodScores; hrefOf: ScoresProps["href
   const [skipped, notAsked] = [without("Skipped"), without("NotAsked")];
   return (
     <>
-      {error && (
-        <p class="trouble">
-          <strong>The pod has no scores.</strong> <Shown text={error} />
-        </p>
-      )}
+      {error && <p class="trouble"><strong>The pod has no scores.</strong> <Shown text={error} /></p>}
       {faults.map(({ predicate, fault, detail }) => (
         <p key={predicate} class="trouble">
           <strong>Fault: </strong>
@@ -106,16 +98,8 @@ function Best({ scores, hrefOf }: { scores: PodScores; hrefOf: ScoresProps["href
           core takes any.
         </p>
       )}
-      {skipped && (
-        <p class="muted">
-          With nothing to say about this pod: <Shown text={skipped} />.
-        </p>
-      )}
-      {notAsked && (
-        <p class="muted">
-          Not asked after that: <Shown text={notAsked} />.
-        </p>
-      )}
+      {skipped && <p class="muted">With nothing to say about this pod: <Shown text={skipped} />.</p>}
+      {notAsked && <p class="muted">Not asked after that: <Shown text={notAsked} />.</p>}
     </>
   );
 }

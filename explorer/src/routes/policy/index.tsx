@@ -30,9 +30,7 @@ export function Policy(_: { route: Route }) {
           />
         )}
       </div>
-      <Document polled={policy} noun="the policy">
-        {(value) => <Status policy={value} />}
-      </Document>
+      <Document polled={policy} noun="the policy">{(value) => <Status policy={value} />}</Document>
     </>
   );
 }
@@ -42,20 +40,12 @@ function Status({ policy }: { policy: PolicyAnswer }) {
     <>
       {policy.lastFailure && <Refused failure={policy.lastFailure} />}
       {policy.statusTrouble && (
-        <p class="trouble">
-          The status of the policy’s object cannot be written: <Shown text={policy.statusTrouble} />
-        </p>
+        <p class="trouble">The status of the policy’s object cannot be written: <Shown text={policy.statusTrouble} /></p>
       )}
       {policy.warnings.length > 0 && (
         <section class="trouble" aria-labelledby="warnings">
           <h2 id="warnings">Warnings</h2>
-          <ul>
-            {policy.warnings.map((warning) => (
-              <li key={warning}>
-                <Shown text={warning} />
-              </li>
-            ))}
-          </ul>
+          <ul>{policy.warnings.map((warning) => <li key={warning}><Shown text={warning} /></li>)}</ul>
         </section>
       )}
       <Facts
@@ -93,9 +83,7 @@ function Status({ policy }: { policy: PolicyAnswer }) {
         </>
       )}
       <h2>Document</h2>
-      <pre tabIndex={0} aria-label="The document of the policy">
-        <Shown text={policy.document} />
-      </pre>
+      <pre tabIndex={0} aria-label="The document of the policy"><Shown text={policy.document} /></pre>
     </>
   );
 }
@@ -115,9 +103,7 @@ function Refused({ failure }: { failure: PolicyFailure }) {
   return (
     <section class="trouble" aria-labelledby="refused">
       <h2 id="refused">The last document was refused</h2>
-      <p>
-        <Moment time={failure.time} />, from <Shown text={failure.source} />. The policy below stays active.
-      </p>
+      <p><Moment time={failure.time} />, from <Shown text={failure.source} />. The policy below stays active.</p>
       <Table
         caption="Why the document was refused"
         rows={failure.failures}

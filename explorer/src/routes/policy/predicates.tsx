@@ -77,9 +77,7 @@ function Notes({ of }: { of: (PolicyComponent & Partial<PolicyPredicate>)[] }) {
       {of.flatMap((component) =>
         notes(component).map((note) => (
           <p key={component.name + note} class="trouble">
-            <strong>
-              <Shown text={component.name} />
-            </strong>{" "}
+            <strong><Shown text={component.name} /></strong>{" "}
             <Shown text={note} />
           </p>
         )),

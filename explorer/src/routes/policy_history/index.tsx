@@ -14,9 +14,7 @@ export function PolicyHistory(_: { route: Route }) {
   return (
     <>
       <h1>Reloads of the policy</h1>
-      <p>
-        <a href="#/policy">Active policy</a>
-      </p>
+      <p><a href="#/policy">Active policy</a></p>
       <Document polled={history} noun="the reloads">
         {({ reloads }) => (
           <Table
@@ -65,17 +63,9 @@ function What({ reload }: { reload: PastReload }) {
   const some = changes.filter(([, names]) => names.length > 0);
   return (
     <>
-      {some.map(([word, names]) => (
-        <div key={word}>
-          {word}: <Shown text={names.join(", ")} />
-        </div>
-      ))}
+      {some.map(([word, names]) => <div key={word}>{word}: <Shown text={names.join(", ")} /></div>)}
       {some.length === 0 && reload.failures.length === 0 && <span class="muted">the same predicates and scorers</span>}
-      {reload.failures.map((failure, at) => (
-        <div key={at}>
-          <Step failure={failure} />
-        </div>
-      ))}
+      {reload.failures.map((failure, at) => <div key={at}><Step failure={failure} /></div>)}
       {reload.unlisted > 0 && <div class="muted">{count(reload.unlisted)} more</div>}
     </>
   );

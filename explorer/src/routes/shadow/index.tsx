@@ -15,20 +15,14 @@ export function Shadow(_: { route: Route }) {
   return (
     <>
       <h1>Shadows</h1>
-      <Document polled={shadows} noun="the shadows">
-        {(value) => <All shadows={value} />}
-      </Document>
+      <Document polled={shadows} noun="the shadows">{(value) => <All shadows={value} />}</Document>
     </>
   );
 }
 
 function All({ shadows }: { shadows: Shadows }) {
   if (shadows.shadows.length === 0) {
-    return (
-      <p>
-        Nothing is compared: no predicate of the policy has <code>mode: Shadow</code>, and no second policy was given.
-      </p>
-    );
+    return <p>Nothing is compared: no predicate of the policy has <code>mode: Shadow</code>, and no second policy was given.</p>;
   }
   return (
     <>
@@ -42,9 +36,7 @@ function All({ shadows }: { shadows: Shadows }) {
         )}
         {shadows.dropped > 0 && `; ${counted(shadows.dropped, "answer")} not compared, because too many waited`}.
       </p>
-      {shadows.shadows.map((shadow) => (
-        <One key={shadow.source} shadow={shadow} />
-      ))}
+      {shadows.shadows.map((shadow) => <One key={shadow.source} shadow={shadow} />)}
     </>
   );
 }
@@ -52,12 +44,8 @@ function All({ shadows }: { shadows: Shadows }) {
 function One({ shadow }: { shadow: ComparedPolicy }) {
   return (
     <section>
-      <h2>
-        <Shown text={shadow.source} />
-      </h2>
-      <p>
-        <Shown text={shadow.verdict} />
-      </p>
+      <h2><Shown text={shadow.source} /></h2>
+      <p><Shown text={shadow.verdict} /></p>
       <Facts
         facts={[
           ["compared", counted(shadow.pods, "pod")],
@@ -122,15 +110,9 @@ function Changes({ difference }: { difference: Difference }) {
       {difference.lost.map(line("loses"))}
       {difference.gained.map(line("gains"))}
       {difference.best && (
-        <div>
-          best <Shown text={best(difference.best.before)} /> → <Shown text={best(difference.best.after)} />
-        </div>
+        <div>best <Shown text={best(difference.best.before)} /> → <Shown text={best(difference.best.after)} /></div>
       )}
-      {difference.scoreError !== null && (
-        <div>
-          no scores: <Shown text={difference.scoreError} />
-        </div>
-      )}
+      {difference.scoreError !== null && <div>no scores: <Shown text={difference.scoreError} /></div>}
       {difference.unlisted > 0 && <div class="muted">{count(difference.unlisted)} more</div>}
     </>
   );

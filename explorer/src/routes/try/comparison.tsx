@@ -106,9 +106,7 @@ function Side({ title, answer }: { title: string; answer: Why }) {
   return (
     <div>
       <dt>{title}</dt>
-      <dd>
-        <CauseBadge name={answer.cause.name} /> <Shown text={answer.cause.headline} />
-      </dd>
+      <dd><CauseBadge name={answer.cause.name} /> <Shown text={answer.cause.headline} /></dd>
     </div>
   );
 }
@@ -119,9 +117,7 @@ function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; a
   const more = rows.length - NAMED;
   return (
     <>
-      <h3>
-        {title}: {counted(rows.length, "node")}
-      </h3>
+      <h3>{title}: {counted(rows.length, "node")}</h3>
       <ul class="inline">
         {rows.slice(0, NAMED).map((row) => {
           const name = names.get(row);
@@ -129,9 +125,7 @@ function Rows({ title, rows, after, hrefOf }: { title: string; rows: number[]; a
             <li key={row}>
               {name === undefined ? (
                 "…"
-              ) : (
-                <Link to={hrefOf(name)} text={name} />
-              )}
+              ) : <Link to={hrefOf(name)} text={name} />}
             </li>
           );
         })}

@@ -85,12 +85,8 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
       })}
       {long && <Refused text={long} />}
       <div class="tools">
-        <button type="button" onClick={add}>
-          Add an edit
-        </button>
-        <button type="button" disabled={!onUndo} onClick={onUndo}>
-          Undo
-        </button>
+        <button type="button" onClick={add}>Add an edit</button>
+        <button type="button" disabled={!onUndo} onClick={onUndo}>Undo</button>
       </div>
     </div>
   );
@@ -142,11 +138,7 @@ function EditRow({ draft, kinds, proposed, error, onChange, onRemove }: EditRowP
   return (
     <div class="edit">
       <select aria-label="Kind of edit" value={draft.start} onChange={(event) => onChange({ ...draft, start: event.currentTarget.value })}>
-        {kinds.map(([start, words]) => (
-          <option key={start} value={start}>
-            {words}
-          </option>
-        ))}
+        {kinds.map(([start, words]) => <option key={start} value={start}>{words}</option>)}
       </select>
       <TextInput
         id={id}

@@ -35,9 +35,7 @@ export function TryPod({ route }: { route: Route }) {
   return (
     <>
       <div class="title-row">
-        <h1>
-          What if: <Link to={podAddress} text={`${namespace}/${name}`} />
-        </h1>
+        <h1>What if: <Link to={podAddress} text={`${namespace}/${name}`} /></h1>
         {outcome.result && <CopyMenu items={copies(outcome, (edits) => command(namespace, name, by, edits))} />}
       </div>
       {gone && <Missing namespace={namespace} name={name} error={gone} history={undefined} />}
@@ -103,11 +101,7 @@ export function TryManifest({ route }: { route: Route }) {
         <button type="button" disabled={!outcome.result || baseline === manifest} onClick={() => setBaseline(manifest)}>
           Compare later versions with this one
         </button>
-        {baseline !== undefined && (
-          <button type="button" onClick={() => setBaseline(undefined)}>
-            Compare no more
-          </button>
-        )}
+        {baseline !== undefined && <button type="button" onClick={() => setBaseline(undefined)}>Compare no more</button>}
       </div>
       <WhatIf
         link={link}
@@ -171,9 +165,7 @@ function WhatIf({ link, outcome, by, isPodEditable, isStale = false, hrefOf }: W
     <>
       {link.refused && (
         <div class="trouble" role="group" aria-label="Link">
-          <p>
-            <strong>No edit of this link is applied.</strong> <Shown text={link.refused} />
-          </p>
+          <p><strong>No edit of this link is applied.</strong> <Shown text={link.refused} /></p>
         </div>
       )}
       <h2>Edits</h2>
@@ -203,9 +195,7 @@ function WhatIf({ link, outcome, by, isPodEditable, isStale = false, hrefOf }: W
         <div class={isOld ? "stale-answer outdated" : undefined} aria-busy={isBusy}>
           {isOld && <p class="muted">The last good result, without the change that cannot be made:</p>}
           <ComparisonView result={result} by={by} hrefOf={hrefOf} />
-          <p class="muted">
-            Generation {result.after.version.generation}, policy {result.after.version.policyGeneration}
-          </p>
+          <p class="muted">Generation {result.after.version.generation}, policy {result.after.version.policyGeneration}</p>
         </div>
       )}
     </>
