@@ -21,10 +21,7 @@ export interface GetOptions {
 
 export class Client {
   /** `base` is the address of the page. */
-  constructor(
-    private readonly fetch: Fetch,
-    private readonly base: () => string,
-  ) {}
+  constructor(private readonly fetch: Fetch, private readonly base: () => string) {}
 
   /** The answer to a GET as JSON, or that it is the same as the one with this ETag. Throws ApiError. */
   async get<T>(path: string, { etag, signal }: GetOptions = {}): Promise<Answer<T>> {

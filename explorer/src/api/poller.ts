@@ -59,11 +59,7 @@ export class Poller<T> {
   private call: AbortController | undefined;
   private paused = false;
 
-  constructor(
-    private readonly ask: Ask<T>,
-    private readonly intervalMs: Interval<T>,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly ask: Ask<T>, private readonly intervalMs: Interval<T>, private readonly clock: Clock) {}
 
   /** Calls the listener after each change, and polls until the last listener has left by the function that is returned. */
   subscribe(listener: () => void): () => void {

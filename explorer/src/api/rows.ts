@@ -61,10 +61,7 @@ export class NodeNames {
   #wanted: string | undefined;
 
   /** Calls `changed` after each page that has come. */
-  constructor(
-    private readonly client: Client,
-    private readonly changed: () => void,
-  ) {}
+  constructor(private readonly client: Client, private readonly changed: () => void) {}
 
   /** The name of the node of a row; absent where it has not come yet, and then it is asked for. */
   get(row: number): string | undefined {

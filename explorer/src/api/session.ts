@@ -12,10 +12,7 @@ export class Session {
   private epoch: string | undefined;
   private hidden = false;
 
-  constructor(
-    readonly client: Client,
-    readonly clock: Clock,
-  ) {}
+  constructor(readonly client: Client, readonly clock: Clock) {}
 
   /** The document at a path of the API, or what `ask` gives under that name. The interval is that of whoever asks first. */
   private poller<T>(path: string, intervalMs: Interval<T>, ask?: Ask<T>): Poller<T> {

@@ -15,10 +15,7 @@ export function lazily<M>(load: () => Promise<M>): (pick: (module: M) => Compone
       const [failed, setFailed] = useState(false);
       useEffect(() => {
         if (known) return;
-        load().then(
-          (loaded) => setKnown(() => (module = loaded)),
-          () => setFailed(true),
-        );
+        load().then((loaded) => setKnown(() => (module = loaded)), () => setFailed(true));
       }, []);
       if (known) {
         const Loaded = pick(known);

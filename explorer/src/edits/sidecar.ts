@@ -9,10 +9,7 @@ import type { JsonObject, Objects } from "./objects";
 export class SidecarObjects implements Objects {
   #names: Promise<Set<string>> | undefined;
 
-  constructor(
-    private readonly client: Client,
-    private readonly signal: AbortSignal,
-  ) {}
+  constructor(private readonly client: Client, private readonly signal: AbortSignal) {}
 
   pod(namespace: string, name: string): Promise<JsonObject> {
     return this.client.read(`v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`, this.signal);

@@ -83,10 +83,7 @@ export function cellAt(layout: Layout, x: number, y: number): number | undefined
 export function placeOf(layout: Layout, at: number): { x: number; y: number } {
   const block = blockOf(layout, at);
   const within = at - block.start;
-  return {
-    x: block.x + (within % block.columns) * layout.edge,
-    y: block.y + Math.floor(within / block.columns) * layout.edge,
-  };
+  return { x: block.x + (within % block.columns) * layout.edge, y: block.y + Math.floor(within / block.columns) * layout.edge };
 }
 
 /** The cell that a key leads to, as an index in `order`; absent for other keys. */

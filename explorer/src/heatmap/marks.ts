@@ -23,12 +23,7 @@ const BLACK = 0x000000;
 const WHITE = 0xffffff;
 
 /** The part of black or white in the second, third and fourth shade of a colour. */
-const SHADES = [
-  { of: BLACK, part: 0 },
-  { of: WHITE, part: 0.4 },
-  { of: BLACK, part: 0.4 },
-  { of: WHITE, part: 0.65 },
-];
+const SHADES = [{ of: BLACK, part: 0 }, { of: WHITE, part: 0.4 }, { of: BLACK, part: 0.4 }, { of: WHITE, part: 0.65 }];
 
 export const FITTING: Mark = mark("", 0x009e73, 0);
 export const UNEVALUATED: Mark = mark("-", 0x9a9a9a, 0);

@@ -30,19 +30,9 @@ export function groupCells(groups: PendingGroup[], by: string, isShort = false):
       rem: 9, grow: 1.2,
       cell: (row) => (of(row).key ? <Shown text={of(row).key} /> : <span class="muted">none</span>),
     },
-    {
-      key: "cause",
-      title: "Cause",
-      rem: 9.5,
-      cell: (row) => causeCell(of(row)),
-    },
+    { key: "cause", title: "Cause", rem: 9.5, cell: (row) => causeCell(of(row)) },
     { key: "headline", title: "Answer", rem: isShort ? 9 : 15, grow: 4, cell: (row) => <Shown text={of(row).headline} /> },
-    !isShort && {
-      key: "pods",
-      title: "First pods",
-      rem: 10, grow: 2,
-      cell: (row) => <FirstPods group={of(row)} />,
-    },
+    !isShort && { key: "pods", title: "First pods", rem: 10, grow: 2, cell: (row) => <FirstPods group={of(row)} /> },
     !isShort && by !== "owner" && {
       key: "owner",
       title: "Owner",

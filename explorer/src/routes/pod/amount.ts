@@ -3,13 +3,7 @@
 
 import { count } from "../../ui/format";
 
-const UNITS: [string, bigint][] = [
-  ["Ti", 1n << 40n],
-  ["Gi", 1n << 30n],
-  ["Mi", 1n << 20n],
-  ["Ki", 1n << 10n],
-  ["", 1n],
-];
+const UNITS: [string, bigint][] = [["Ti", 1n << 40n], ["Gi", 1n << 30n], ["Mi", 1n << 20n], ["Ki", 1n << 10n], ["", 1n]];
 
 /** Largest exact number that is written before a unit: with more digits, a larger unit and two decimals are read faster. */
 const EXACT = 10_000n;

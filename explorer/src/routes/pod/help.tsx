@@ -34,11 +34,7 @@ export function Nearest({ answer, marks, hrefOf }: NearestProps) {
         rows={answer.nearest}
         rowKey={({ node }) => node}
         columns={[
-          {
-            title: "Node",
-            isHead: true,
-            cell: ({ node }) => <Link to={hrefOf(node)} text={node} />,
-          },
+          { title: "Node", isHead: true, cell: ({ node }) => <Link to={hrefOf(node)} text={node} /> },
           {
             title: "Its one obstacle",
             cell: (near) => (
@@ -97,11 +93,7 @@ function Found({ answer, tryHref }: { answer: Why; tryHref: (edit: string) => st
         rowKey={({ edit }) => edit}
         empty="No single edit of the pod gains a node."
         columns={[
-          {
-            title: "Edit",
-            isHead: true,
-            cell: ({ edit }) => <a href={tryHref(edit)}><code><Shown text={edit} /></code></a>,
-          },
+          { title: "Edit", isHead: true, cell: ({ edit }) => <a href={tryHref(edit)}><code><Shown text={edit} /></code></a> },
           { title: "Gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
           { title: "Fit then", isNumber: true, cell: ({ feasibleCount }) => count(feasibleCount) },
           { title: "But", cell: ({ caveat }) => <Shown text={caveat} /> },

@@ -51,12 +51,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
       </div>
       <Answered asked={asked} noun="the node">{(why) => <Obstacles why={why} />}</Answered>
       {object && (
-        <Facts
-          facts={[
-            ["Taints", <Shown text={taintsOf(object)} />],
-            ["Allocatable", <Shown text={amountsOf(object)} />],
-          ]}
-        />
+        <Facts facts={[["Taints", <Shown text={taintsOf(object)} />], ["Allocatable", <Shown text={amountsOf(object)} />]]} />
       )}
       <p>
         What if:{" "}
