@@ -14,10 +14,7 @@ export type Answer<T> =
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-export interface GetOptions {
-  etag?: string | null;
-  signal?: AbortSignal;
-}
+export interface GetOptions { etag?: string | null; signal?: AbortSignal }
 
 export class Client {
   /** `base` is the address of the page. */

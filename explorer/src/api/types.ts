@@ -99,13 +99,16 @@ export interface FilterAnswer {
   pods: { pod: string; scores?: PodScores }[];
 }
 
+/** A call of a predicate or a scorer that failed, and what became of its verdict. */
+export interface Fault { predicate: string; fault: string; detail: string; effect: string }
+
 export interface PodScores {
   best: ScoredNode[];
   /** Nodes with the total of the last one of `best` that are not among these. */
   ties: number;
   scorers: { scorer: string; weight: number; outcome: string }[];
   error: string;
-  faults: { predicate: string; fault: string; detail: string; effect: string }[];
+  faults: Fault[];
 }
 
 export interface ScoredNode {
@@ -127,10 +130,7 @@ export interface NodeColumns {
 
 export type ColumnValues = string[] | number[] | CodedValues;
 
-export interface CodedValues {
-  values: (string | null)[];
-  codes: number[];
-}
+export interface CodedValues { values: (string | null)[]; codes: number[] }
 
 export type Amounts = Record<string, number>;
 
@@ -253,9 +253,7 @@ export interface PolicyPredicate extends PolicyComponent {
   unnamedReads: { field: string; name: string; calls: number }[];
 }
 
-export interface PolicyScorer extends PolicyComponent {
-  weight: number;
-}
+export interface PolicyScorer extends PolicyComponent { weight: number }
 
 export interface Breaker {
   state: string;
@@ -291,26 +289,17 @@ export interface Reload {
   remarks: { predicate: string; role: string; pod: string; fault: string }[];
 }
 
-export interface PolicyFailure {
+export interface PolicyFailure extends FailedStep {
   time: string;
   source: string;
-  step: string;
-  predicate: string | null;
-  reason: string;
   failures: FailedStep[];
   unlisted: number;
 }
 
-export interface FailedStep {
-  step: string;
-  predicate: string | null;
-  reason: string;
-}
+export interface FailedStep { step: string; predicate: string | null; reason: string }
 
 /** `GET /v1/policy/history` */
-export interface PolicyHistory {
-  reloads: PastReload[];
-}
+export interface PolicyHistory { reloads: PastReload[] }
 
 export interface PastReload {
   time: string;
@@ -361,10 +350,7 @@ export interface ComparedPolicy {
   differences: Difference[];
 }
 
-export interface Extent {
-  pods: number;
-  nodes: number;
-}
+export interface Extent { pods: number; nodes: number }
 
 export interface Difference {
   time: string;
@@ -378,17 +364,9 @@ export interface Difference {
   scoreError: string | null;
 }
 
-export interface BestNodes {
-  count: number;
-  nodes: string[];
-}
+export interface BestNodes { count: number; nodes: string[] }
 
-export interface DifferenceChange {
-  predicate: string;
-  reasons: string;
-  count: number;
-  nodes: string[];
-}
+export interface DifferenceChange { predicate: string; reasons: string; count: number; nodes: string[] }
 
 /** `GET /v1/negotiations` */
 export interface Negotiations {

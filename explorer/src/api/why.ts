@@ -1,7 +1,7 @@
 // The answers about one pod: `/v1/why` and `/v1/pods/NAMESPACE/NAME/history`, with the fields that the page reads. Amounts and
 // generations are 64 bits wide, and therefore texts. Start at `Why`.
 
-import type { Version } from "./types";
+import type { Fault, Version } from "./types";
 
 /** `GET` and `POST /v1/why` */
 export interface Why {
@@ -40,18 +40,9 @@ export interface FunnelStep {
   reasons: { reason: string; nodes: number }[];
 }
 
-export interface PredicateAlone {
-  predicate: string;
-  rejects: number;
-  onlyReason: number;
-}
+export interface PredicateAlone { predicate: string; rejects: number; onlyReason: number }
 
-export interface NodeGroups {
-  by: string;
-  groups: NodeGroup[];
-  rest?: NodeGroup | null;
-  restGroups: number;
-}
+export interface NodeGroups { by: string; groups: NodeGroup[]; rest?: NodeGroup | null; restGroups: number }
 
 export interface NodeGroup {
   value?: string | null;
@@ -104,10 +95,7 @@ export interface NearNode {
   taints: string[];
 }
 
-export interface NamedAmount {
-  name: string;
-  amount: string;
-}
+export interface NamedAmount { name: string; amount: string }
 
 export interface RequestedDevices {
   claim: string;
@@ -139,19 +127,7 @@ export interface PartyStance {
   since?: string | null;
 }
 
-export interface Fault {
-  predicate: string;
-  fault: string;
-  detail: string;
-  effect: string;
-}
-
-export interface HelpfulEdit {
-  edit: string;
-  gained: number;
-  feasibleCount: number;
-  caveat: string;
-}
+export interface HelpfulEdit { edit: string; gained: number; feasibleCount: number; caveat: string }
 
 /** `GET /v1/pods/NAMESPACE/NAME/history` */
 export interface PodHistory {

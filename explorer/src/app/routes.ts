@@ -7,9 +7,7 @@ import { Pod } from "../routes/pod";
 import { lazily } from "./lazily";
 import { match, type Route } from "./router";
 
-export interface RouteProps {
-  route: Route;
-}
+export interface RouteProps { route: Route }
 
 export interface RouteEntry {
   /** Segments, of which those that begin with `:` are names. */

@@ -4,11 +4,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-interface Shortcut {
-  key: string;
-  text: string;
-  run: (event: KeyboardEvent) => void;
-}
+interface Shortcut { key: string; text: string; run: (event: KeyboardEvent) => void }
 
 /** Not data of the cluster: the only thing that the page keeps in the browser. */
 const OFF = "nodesift.shortcuts.off";

@@ -22,10 +22,7 @@ const LEAST_WIDTH = 132;
 const SPACE = 12;
 
 /** The values of a label by row; `codes` are indices in `values`, and null is for rows without the label. */
-export interface Groups {
-  values: readonly (string | null)[];
-  codes: ArrayLike<number>;
-}
+export interface Groups { values: readonly (string | null)[]; codes: ArrayLike<number> }
 
 /** Rows with one value of the label. */
 export interface Block {

@@ -23,10 +23,7 @@ export interface GridColumn {
   sortsDown?: boolean;
 }
 
-export interface Sort {
-  key: string;
-  isDescending: boolean;
-}
+export interface Sort { key: string; isDescending: boolean }
 
 export interface GridProps {
   label: string;

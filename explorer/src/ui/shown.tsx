@@ -9,10 +9,7 @@ const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f
 /** Texts of seen letters alone, as nearly all names are. */
 const PLAIN = /^[ -~]*$/;
 
-export interface Piece {
-  text: string;
-  isMark: boolean;
-}
+export interface Piece { text: string; isMark: boolean }
 
 /** The text in pieces: as it is, and marks such as `U+202E`. */
 export function pieces(text: string): Piece[] {

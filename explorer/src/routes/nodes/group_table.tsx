@@ -9,12 +9,7 @@ import type { NodeGroup } from "./table";
 /** Groups that are shown: a label with a value per node makes as many as there are nodes. */
 const MOST = 200;
 
-export interface GroupTableProps {
-  route: Route;
-  label: string;
-  groups: NodeGroup[];
-  resources: string[];
-}
+export interface GroupTableProps { route: Route; label: string; groups: NodeGroup[]; resources: string[] }
 
 export function GroupTable({ route, label, groups, resources }: GroupTableProps) {
   const columns: TableColumn<NodeGroup>[] = [

@@ -25,10 +25,7 @@ export function listed(texts: string[], limit: number, separator = "; "): string
   return [...texts.slice(0, limit), ...(more > 0 ? [`${more} more`] : [])].join(separator);
 }
 
-interface Fact {
-  nodes: number;
-  text: string;
-}
+interface Fact { nodes: number; text: string }
 
 function factsOf(answer: Why, evidence: Evidence): Fact[] {
   const lacking = (nodes: number): number => Math.max(0, answer.nodes - nodes);

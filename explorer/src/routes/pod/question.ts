@@ -43,10 +43,7 @@ export function usePodAnswer(path: string, cause: string): PolledView<Why> {
 }
 
 /** How often an answer is asked for: what the last one said but for its version, and the time to the next question in milliseconds. */
-export interface Pace {
-  text: string;
-  waitMs: number;
-}
+export interface Pace { text: string; waitMs: number }
 
 /** The pace after one more answer: half of it where that says the same again, up to that of a cluster that does not change. */
 export function nextPace(last: Pace, answer: Why | undefined): Pace {

@@ -92,11 +92,7 @@ export function EditForm({ edits, proposed, isPodEditable, failure, onChange, on
   );
 }
 
-interface Draft {
-  start: string;
-  value: string;
-  id: number;
-}
+interface Draft { start: string; value: string; id: number }
 
 let ids = 0;
 
