@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help features contract run build explorer explorer-test test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-perf scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests image dist fmt style lint deny ci toolchain clean
+.PHONY: help features contract run build explorer explorer-test test bench perf figures figures-claims bench-smoke book interop scripts examples cells author-times mistakes bare-tools go-test go-race migrations proto proto-check e2e e2e-claims e2e-scheduler e2e-negotiation e2e-accounting scheduler-perf scheduler-test mutants guards fuzz fuzz-smoke random histories soak flap manifests alerts image dist fmt style lint deny ci toolchain clean
 
 CARGO ?= cargo
 # Tests that `make test` runs: those whose names contain it.
@@ -221,7 +221,17 @@ guards: toolchain ## Take the guards of tests/guards.tsv away, one at a time, an
 
 manifests: build ## Check deploy/ against the program, and run it from the image's root file system
 	@tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
+	@tests/manifests/alerts.py
 	@tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
+
+# `make ci` and `make manifests` test the alerts too, where promtool is there: Prometheus compiles for minutes.
+PROMTOOL = github.com/prometheus/prometheus/cmd/promtool@v0.316.0
+TOOLS = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/tools
+alerts: ## Test the alerts of deploy/ with promtool, which is built with Go where the machine has none
+	@mkdir -p "$(TOOLS)"
+	@command -v promtool "$(TOOLS)/promtool" >/dev/null || { echo 'building promtool; this takes some minutes'; \
+	    GOBIN="$$(realpath "$(TOOLS)")" CGO_ENABLED=0 nice "$$(.ci/go)" install -trimpath $(PROMTOOL); }
+	@tests/manifests/alerts.py "$$(command -v promtool "$(TOOLS)/promtool" | head -n 1)"
 
 image: toolchain ## Build the image as an OCI archive, target/image/nodesift.tar; needs buildah
 	@command -v buildah >/dev/null || { echo 'error: the image is built with buildah, which is not here: apt-get install buildah' >&2; exit 1; }
@@ -258,7 +268,7 @@ ci: style toolchain ## Run everything that CI checks
 	@.ci/explorer --if-possible
 	@.ci/tests $(LOCKED) --benches \
 	    features=.ci/features deny=.ci/deny book='tests/book.py --run' interop=tests/interop/run.sh \
-	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
+	    manifests='tests/manifests/check.py "$${CARGO_TARGET_DIR:-target}/debug/nodesift" && tests/manifests/alerts.py && tests/manifests/image.sh "$${CARGO_TARGET_DIR:-target}/debug/nodesift"' \
 	    fuzz='"$${CARGO_TARGET_DIR:-target}/debug/nodesift-fuzz" --time 1 --seed 1' \
 	    go='sdk/core/go/run.sh test' proto='sdk/core/go/run.sh proto-check'
 

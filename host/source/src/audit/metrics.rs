@@ -41,10 +41,31 @@ impl Metrics {
             "Kinds that could not be listed for a self-check",
             all.failures.clone(),
         );
+        // An alert reads increases, and the first difference of a part is none unless the part was at 0 before.
+        for part in [Part::Cells, Part::Objects] {
+            drop(all.differences.get_or_create(&OfPart { part }));
+        }
         let help = "Drift that self-checks found and repaired, by part";
         registry.register("nodesift_audit_differences", help, all.differences.clone());
         let help = "Time that the last self-check took, waits included";
         registry.register("nodesift_audit_last_duration_seconds", help, all.duration.clone());
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_at_zero_before_its_first_difference() {
+        let mut registry = Registry::default();
+        let _metrics = Metrics::register(&mut registry);
+        let mut text = String::new();
+        assert!(prometheus_client::encoding::text::encode(&mut text, &registry).is_ok());
+        for part in ["Cells", "Objects"] {
+            let line = format!("nodesift_audit_differences_total{{part=\"{part}\"}} 0\n");
+            assert!(text.contains(&line), "{text}");
+        }
     }
 }
