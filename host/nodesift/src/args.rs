@@ -128,6 +128,12 @@ pub(crate) struct CompletionArgs {
 /// Shells and programs whose command lines are completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shell {
+    /// bash: `source <(nodesift completion bash)`
+    Bash,
+    /// zsh, below compinit: `source <(nodesift completion zsh)`
+    Zsh,
+    /// fish: `nodesift completion fish | source`
+    Fish,
     /// kubectl 1.26 and later, for `kubectl nodesift`: save it as kubectl_complete-nodesift in a folder of $PATH
     Kubectl,
 }

@@ -1,5 +1,6 @@
 //! Completion of a command line, in the protocol of cobra's programs: kubectl calls `kubectl_complete-nodesift` with the words so far, and
-//! reads candidates, one a line with a description behind a tab, and a line with a directive. Start at [`run`].
+//! reads candidates, one a line with a description behind a tab, and a line with a directive. The functions for shells, which [`script`]
+//! prints, do the same. Start at [`run`].
 //!
 //! Commands, options and their values come from the arguments' own definitions. Pods and nodes are asked for, within
 //! [`limits::COMPLETE`] or not at all: whoever presses a key does not wait, and an error has no place there.
@@ -14,7 +15,7 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::args::Args;
+use crate::args::{Args, Shell};
 use crate::client::{self, Endpoint};
 use crate::{exit, limits, serve, terminal};
 use nodesift_object::Kind;
@@ -30,8 +31,8 @@ const FILES: u8 = 0;
 /// Directive of cobra: no files are meant.
 const NO_FILES: u8 = 4;
 
-/// Bytes of a description at most: a line of a terminal has no room for more.
-const DESCRIPTION_BYTES: usize = 80;
+/// Characters of a description at most: a line of a terminal has no room for more.
+const DESCRIPTION: usize = 80;
 
 /// Candidates for the place of the last word.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,9 +57,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
     let (candidates, directive) = match wanted(before, last) {
         Wanted::Words(words) => (words, NO_FILES),
         Wanted::Pods => (named(pods(before)), NO_FILES),
-        Wanted::Nodes => {
-            (named(listed(before, &Resource::from(Kind::Node).list_uri(0, None), limits::COMPLETE)), NO_FILES)
-        }
+        Wanted::Nodes => (named(nodes(before)), NO_FILES),
         Wanted::Files => (Vec::new(), FILES),
     };
     // The reader may be gone already.
@@ -169,11 +168,16 @@ fn options(command: &Command, root: &Command) -> Vec<(String, String)> {
     options
 }
 
-/// The first line of a help text.
+/// The first line of a help text, or its first words.
 fn about(text: Option<&clap::builder::StyledStr>) -> String {
     let text = text.map(ToString::to_string).unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
-    line.chars().take(DESCRIPTION_BYTES).collect()
+    if line.chars().count() <= DESCRIPTION {
+        return line.to_owned();
+    }
+    let start: String = line.chars().take(DESCRIPTION - 1).collect();
+    let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
+    format!("{}…", words.trim_end_matches([',', ':', ';']))
 }
 
 /// The value of an option in the words so far.
@@ -202,19 +206,33 @@ fn pods(before: &[String]) -> Option<Vec<String>> {
     let namespace = value(before, &["-n", "--namespace"]).map(str::to_owned);
     let namespace =
         namespace.or_else(|| connection::context_namespace(&origin)).unwrap_or_else(|| "default".to_owned());
-    let names_a_cluster = origin != Origin::default() || before.iter().any(|word| word == "--kube");
-    if let Some(endpoint) = endpoint(before).filter(|_| !names_a_cluster) {
-        let path = format!("/v1/pending?limit=1000&namespace={}", crate::why::encoded(&namespace));
-        let page = client::get(&endpoint, &path, limits::COMPLETE, limits::CLIENT_PENDING_BYTES).ok();
-        let page: Option<Value> = page.and_then(|(_, text)| serde_json::from_str(&text).ok());
-        if let Some(pods) = page.as_ref().and_then(|page| page["pods"].as_array()) {
-            return Some(pods.iter().filter_map(|pod| pod["name"].as_str()).map(str::to_owned).collect());
-        }
+    let path = format!("/v1/pending?limit=1000&namespace={}", crate::why::encoded(&namespace));
+    let page = of_sidecar(before, &path);
+    if let Some(pods) = page.as_ref().and_then(|page| page["pods"].as_array()) {
+        return Some(pods.iter().filter_map(|pod| pod["name"].as_str()).map(str::to_owned).collect());
     }
     let pods = Resource::from(Kind::Pod).namespaced_uri(0, &namespace, None);
     // Whoever presses a key waits for both sources together.
     let left = limits::COMPLETE.saturating_sub(started.elapsed());
     listed(before, &format!("{pods}?limit=500&fieldSelector=spec.nodeName%3D"), left)
+}
+
+/// Names of the first nodes: of a sidecar that is named or listens, else of the kubeconfig's cluster.
+fn nodes(before: &[String]) -> Option<Vec<String>> {
+    let started = Instant::now();
+    let page = of_sidecar(before, "/v1/nodes?columns=name&rows=0-999");
+    if let Some(names) = page.as_ref().and_then(|page| page["columns"]["name"].as_array()) {
+        return Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    }
+    listed(before, &Resource::from(Kind::Node).list_uri(0, None), limits::COMPLETE.saturating_sub(started.elapsed()))
+}
+
+/// The answer of a sidecar that is named or listens, unless the words name a cluster.
+fn of_sidecar(before: &[String], path: &str) -> Option<Value> {
+    let names_a_cluster = origin(before) != Origin::default() || before.iter().any(|word| word == "--kube");
+    let endpoint = endpoint(before).filter(|_| !names_a_cluster)?;
+    let (_, text) = client::get(&endpoint, path, limits::COMPLETE, limits::CLIENT_PENDING_BYTES).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn endpoint(before: &[String]) -> Option<Endpoint> {
@@ -243,8 +261,19 @@ fn listed(before: &[String], uri: &str, time: Duration) -> Option<Vec<String>> {
     Some(names.map(str::to_owned).collect())
 }
 
+/// The text that has command lines of the program completed: a program for kubectl, and for a shell what it loads.
+pub(crate) fn script(shell: Shell, program: &str) -> String {
+    let template = match shell {
+        Shell::Kubectl => return kubectl_script(program),
+        Shell::Bash => include_str!("../assets/completion/bash"),
+        Shell::Zsh => include_str!("../assets/completion/zsh"),
+        Shell::Fish => include_str!("../assets/completion/fish"),
+    };
+    template.replace("FUNCTION", &program.replace('-', "_")).replace("PROGRAM", program)
+}
+
 /// The program that kubectl calls for completions, as text of a shell script.
-pub(crate) fn kubectl_script(program: &str) -> String {
+fn kubectl_script(program: &str) -> String {
     format!(
         "#!/bin/sh\n# Save as kubectl_complete-nodesift, executable, in a folder of $PATH; kubectl 1.26 and later call it.\nexec {program} \
          {COMMAND} \"$@\"\n"
@@ -298,5 +327,23 @@ mod tests {
         let before = ["why", "-n", "a", "--namespace=b"].map(str::to_owned);
         assert_eq!(value(&before, &["-n", "--namespace"]), Some("b"));
         assert_eq!(value(&before, &["--context"]), None);
+    }
+
+    #[test]
+    fn descriptions_end_with_a_word() {
+        let text = |text: &str| about(Some(&clap::builder::StyledStr::from(text)));
+        assert_eq!(text("Print it\nand more"), "Print it");
+        let long = text(&format!("Print {}, and so on", "a ".repeat(40).trim_end()));
+        assert!(long.ends_with(" a…") && long.chars().count() <= DESCRIPTION, "{long}");
+        assert_eq!(about(None), "");
+    }
+
+    #[test]
+    fn scripts_are_about_the_program_that_prints_them() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Kubectl] {
+            let script = script(shell, "kubectl-nodesift");
+            assert!(script.contains("kubectl-nodesift __complete "), "{script}");
+            assert!(!script.contains("PROGRAM") && !script.contains("FUNCTION"), "{script}");
+        }
     }
 }

@@ -57,7 +57,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
-use args::{Args, Command, CompileArgs, CompletionArgs, PolicyCommand, Shell};
+use args::{Args, Command, CompileArgs, CompletionArgs, PolicyCommand};
 
 /// Runs the command that the arguments name. The first argument is the name of the program.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -93,9 +93,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Why(why) => why::run(&why),
         Command::Top(top) => top::run(&top),
         Command::Ui(ui) => ui::run(&ui),
-        Command::Completion(CompletionArgs { shell: Shell::Kubectl }) => {
+        Command::Completion(CompletionArgs { shell }) => {
             let program = if is_plugin { "kubectl-nodesift" } else { "nodesift" };
-            terminal::print(&complete::kubectl_script(program))
+            terminal::print(&complete::script(shell, program))
         }
         Command::Health(health) => health::run(&health),
         Command::Policy(PolicyCommand::Check(check)) => policy::check(&check),

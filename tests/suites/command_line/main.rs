@@ -10,6 +10,7 @@ use nodesift_tests::sidecar;
 use nodesift_tests::workshop::Workshop;
 
 mod bad_input;
+mod completion;
 mod contract;
 mod default_spread;
 mod diff;
