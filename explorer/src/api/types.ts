@@ -309,6 +309,7 @@ export interface PastReload {
   source: string;
   name: string;
   tookMs: number;
+  steps: { step: string; tookMs: number }[];
   swapUs: number | null;
   added: string[];
   removed: string[];

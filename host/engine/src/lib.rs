@@ -83,7 +83,7 @@ pub use options::Options;
 pub use party::{OnUnknown, PartySeat, PolicyParty};
 pub use policy::{
     ActivePolicy, ActivePredicate, KubernetesVersion, LastReload, Mode, OnError, Origin, PastReload, Phase, Phases,
-    PolicySettings, Refusal, ReloadOutcome, Retired, StaticPods, StepFailure, VersionOrigin,
+    PolicySettings, Refusal, ReloadOutcome, ReloadStep, Retired, StaticPods, StepFailure, VersionOrigin,
 };
 pub use query::{Depth, Nodes, PodRef, Query, Sample};
 pub use scenarios::headroom::{Headroom, ResourceHeadroom};

@@ -42,7 +42,7 @@ use crate::throttle::{CallTimer, Throttle, Turn};
 use crate::unnamed::PolicyFact;
 use crate::{Context, Error};
 pub use kubernetes::{KubernetesVersion, VersionOrigin};
-pub use last_reload::{LastReload, ReloadOutcome};
+pub use last_reload::{LastReload, ReloadOutcome, ReloadStep};
 pub use refusal::{Refusal, StepFailure};
 pub use reloads::PastReload;
 pub(crate) use reloads::Reloads;

@@ -228,6 +228,9 @@ fn the_history_of_reloads_has_what_changes_of_scorers() {
         "replaced": [], "reconfigured": [], "weights": [{"scorer": "NodeResourcesFit", "before": 2, "after": 7}],
     });
     assert_eq!((&reload["result"], &reload["scorers"]), (&json!("active"), &expected));
+    let steps: Vec<&Value> = reload["steps"].as_array().unwrap().iter().map(|step| &step["step"]).collect();
+    assert_eq!(steps, ["read", "load", "follow", "trial", "switch"], "{reload}");
+    assert!(reload["steps"].as_array().unwrap().iter().all(|step| step["tookMs"].is_u64()), "{reload}");
     assert_eq!(["added", "removed", "replaced"].map(|field| &reload[field]), [&json!([]); 3], "{reload}");
 }
 

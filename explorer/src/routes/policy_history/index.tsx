@@ -27,6 +27,7 @@ export function PolicyHistory(_: { route: Route }) {
               { title: "Generation", isNumber: true, cell: (reload) => reload.generation },
               { title: "Document", cell: (reload) => <Shown text={`${reload.name || "(no name)"}, ${reload.source}`} /> },
               { title: "Took", isNumber: true, cell: (reload) => `${count(reload.tookMs)} ms` },
+              { title: "Steps", cell: (reload) => steps(reload) },
               { title: "Exchange", isNumber: true, cell: (reload) => (reload.swapUs === null ? "–" : microseconds(reload.swapUs)) },
               { title: "What", cell: (reload) => <What reload={reload} /> },
             ]}
@@ -45,6 +46,11 @@ function Result({ reload }: { reload: PastReload }) {
       {reload.repeats > 0 && <span class="muted"> and {count(reload.repeats)} times more</span>}
     </>
   );
+}
+
+/** Each step with its time, such as `read 3 ms, load 812 ms`; a dash where there is none. */
+function steps(reload: PastReload): string {
+  return reload.steps.map(({ step, tookMs }) => `${step} ${count(tookMs)} ms`).join(", ") || "–";
 }
 
 function What({ reload }: { reload: PastReload }) {

@@ -12,7 +12,7 @@ use crate::admission::scope::RequestScope;
 use crate::protocols::document::Encoded;
 use crate::protocols::json::codec;
 use crate::{Error, Service};
-use nodesift_engine::PastReload;
+use nodesift_engine::{PastReload, ReloadStep};
 
 /// Answers `GET /v1/policy/history`, ready or not.
 ///
@@ -50,6 +50,8 @@ struct Reload<'a> {
     name: &'a str,
     /// From the reading of the files on.
     took_ms: u64,
+    /// Steps of that, in their order; of a refused reload those up to the one that failed, of a rollback none.
+    steps: Vec<StepTime>,
     /// The exchange of the policies alone, in microseconds.
     swap_us: Option<u64>,
     /// Predicates that the active policy has since then.
@@ -65,6 +67,15 @@ struct Reload<'a> {
     unlisted: usize,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StepTime {
+    /// `read`: the document and its files; `load`: modules pulled, verified, compiled and linked; `follow`: kinds that the policy reads listed;
+    /// `trial`; `switch`: pods recounted where that changes, and the policies exchanged.
+    step: &'static str,
+    took_ms: u64,
+}
+
 impl<'a> Reload<'a> {
     fn new(past: &'a PastReload) -> Self {
         let names = |names: &'a [std::sync::Arc<str>]| names.iter().map(|name| &**name).collect();
@@ -76,6 +87,7 @@ impl<'a> Reload<'a> {
             source: &past.source,
             name: &past.name,
             took_ms: microseconds(past.reload.took) / 1_000,
+            steps: past.reload.steps.iter().map(StepTime::from).collect(),
             swap_us: past.reload.swap.map(microseconds),
             added: names(&past.added),
             removed: names(&past.removed),
@@ -84,5 +96,11 @@ impl<'a> Reload<'a> {
             failures: past.failures.iter().map(Step::from).collect(),
             unlisted: past.unlisted,
         }
+    }
+}
+
+impl From<&ReloadStep> for StepTime {
+    fn from(step: &ReloadStep) -> Self {
+        Self { step: step.name, took_ms: microseconds(step.took) / 1_000 }
     }
 }

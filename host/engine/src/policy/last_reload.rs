@@ -15,10 +15,21 @@ pub struct LastReload {
     pub outcome: ReloadOutcome,
     /// From the reading of the files to the end, without the time that was waited for the files to be quiet.
     pub took: Duration,
+    /// Steps of it in their order; of a refused one those up to the step that failed, of a rollback none.
+    pub steps: Vec<ReloadStep>,
     /// The part of it in which the active policy was exchanged for the next.
     pub swap: Option<Duration>,
     /// The trial of the policy that has become active; none where there was none.
     pub trial: Option<Trial>,
+}
+
+/// A step of a reload that has ended, well or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReloadStep {
+    /// Name in statuses: `read`, `load`, `follow`, `trial` or `switch`.
+    pub name: &'static str,
+    /// Time that the step took.
+    pub took: Duration,
 }
 
 /// How a reload has ended.

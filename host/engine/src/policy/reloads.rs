@@ -114,7 +114,7 @@ mod tests {
 
     fn reload(outcome: ReloadOutcome, generation: u64) -> LastReload {
         let (at, took) = (SystemTime::UNIX_EPOCH, Duration::from_millis(3));
-        LastReload { generation, at, outcome, took, swap: None, trial: None }
+        LastReload { generation, at, outcome, took, steps: Vec::new(), swap: None, trial: None }
     }
 
     fn refusal(reasons: &[&str]) -> Refusal {

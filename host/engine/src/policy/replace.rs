@@ -13,8 +13,7 @@ use nodesift_sandbox::Interface;
 use parking_lot::Mutex;
 
 use super::running::Running;
-use super::{ActivePolicy, ActivePredicate, LastReload, PastReload, Refusal, ReloadOutcome};
-use crate::clock::now;
+use super::{ActivePolicy, ActivePredicate, LastReload, PastReload, Refusal, ReloadOutcome, ReloadStep};
 use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Trial};
 
@@ -167,10 +166,17 @@ impl Engine {
         noted.map(|noted| noted.1.clone()).unwrap_or_default()
     }
 
-    /// Notes how a reload ended that took so long, and the trial of its policy if that is active now.
-    pub fn note_reload(&self, outcome: ReloadOutcome, took: Duration, swap: Option<Duration>, trial: Option<Trial>) {
+    /// Notes how a reload ended that took so long, as a whole and in its steps, and the trial of its policy if that is active now.
+    pub fn note_reload(
+        &self,
+        outcome: ReloadOutcome,
+        took: Duration,
+        steps: Vec<ReloadStep>,
+        swap: Option<Duration>,
+        trial: Option<Trial>,
+    ) {
         let policy = self.policy();
-        let reload = LastReload { generation: policy.generation, at: now(), outcome, took, swap, trial };
+        let reload = LastReload { generation: policy.generation, at: now(), outcome, took, steps, swap, trial };
         self.reloads.note(reload.clone(), &policy, self.refusal.load().as_deref());
         self.last_reload.store(Some(Arc::new(reload)));
     }

@@ -550,7 +550,7 @@ fn what_changes_of_scorers_is_told_of_each_reload() {
         let mut policy = (*world.engine.policy()).clone();
         change(&mut policy.scorers);
         drop(world.engine.replace_policy(policy));
-        world.engine.note_reload(ReloadOutcome::Active, Duration::ZERO, None, None);
+        world.engine.note_reload(ReloadOutcome::Active, Duration::ZERO, Vec::new(), None, None);
         world.engine.reloads().remove(0).scorers
     };
     let added =
@@ -571,6 +571,6 @@ fn what_changes_of_scorers_is_told_of_each_reload() {
     let (replaced, reconfigured) = (vec!["Free".into()], vec!["New".into()]);
     assert_eq!(changes, ScorerChanges { replaced, reconfigured, ..ScorerChanges::default() });
     // Nothing that is refused changes any.
-    world.engine.note_reload(ReloadOutcome::Refused, Duration::ZERO, None, None);
+    world.engine.note_reload(ReloadOutcome::Refused, Duration::ZERO, Vec::new(), None, None);
     assert!(world.engine.reloads()[0].scorers.is_empty());
 }

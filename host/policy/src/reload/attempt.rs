@@ -11,6 +11,7 @@ use super::object::AttemptOutcome;
 use super::pipeline::{Active, Host, Reading};
 use super::rollback::Predecessor;
 use super::settle::pull_pause;
+use super::steps::Steps;
 use crate::kubernetes::{Auto, Table};
 use crate::limits::RELOAD_RETRY;
 use crate::spec::{ModuleSource, Policy, PolicyText};
@@ -19,8 +20,9 @@ use nodesift_engine::{ActivePolicy, KubernetesVersion, ReloadOutcome, Trial, Tri
 impl<H: Host> Follower<H> {
     /// Reads the files once a change of them is whole, and takes what they hold through the pipeline.
     pub(super) fn reload(&mut self) {
-        let started = Instant::now();
-        let Some(reading) = Reading::new(&self.files, &self.builtins, &self.follow.pulled) else {
+        let (started, mut steps) = (Instant::now(), Steps::default());
+        let read = || Reading::new(&self.files, &self.builtins, &self.follow.pulled);
+        let Some(reading) = steps.timed("read", read) else {
             self.settle.torn(Instant::now());
             return;
         };
@@ -45,9 +47,9 @@ impl<H: Host> Follower<H> {
             || self.predecessor.as_ref().is_some_and(|known| known.rollback(&engine.policy()).is_some());
         let is_over = || notice.is_over() || files.stamp() != stamp || before_is_wanted();
         let Follow { pulled, host, .. } = &self.follow;
-        let attempt = || reading.attempt(&engine, pulled, host, &is_over);
+        let attempt = || reading.attempt(&engine, pulled, host, &is_over, &mut steps);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
-            Ok(active) => self.tell_active(&source, &before, active, started),
+            Ok(active) => self.tell_active(&source, &before, active, (started, steps)),
             Err(AttemptError::Over) => {
                 tracing::info!(
                     policy = source,
@@ -60,7 +62,7 @@ impl<H: Host> Follower<H> {
                 // Its own document was refused under this version right now.
                 let followed = if holds_active { None } else { self.follow_version() };
                 let active = followed.unwrap_or(before);
-                self.tell_refused(source, &active, &error, started);
+                self.tell_refused(source, &active, &error, (started, steps));
             }
         }
     }
@@ -71,7 +73,7 @@ impl<H: Host> Follower<H> {
         source: &str,
         before: &Arc<ActivePolicy>,
         Active { policy, retired, made, trial, held }: Active<H::Held>,
-        started: Instant,
+        (started, steps): (Instant, Steps),
     ) {
         let active = self.follow.engine.policy();
         self.refused.clear();
@@ -98,7 +100,7 @@ impl<H: Host> Follower<H> {
             "policy reloaded"
         );
         let (took, swap) = (started.elapsed(), Some(retired.swap()));
-        self.follow.engine.note_reload(ReloadOutcome::Active, took, swap, Some(trial));
+        self.follow.engine.note_reload(ReloadOutcome::Active, took, steps.into_list(), swap, Some(trial));
         self.retired.push((retired, held));
         if let Some(folder) = &mut self.follow.state_folder {
             folder.remember(&policy, &active, is_before);
@@ -106,7 +108,13 @@ impl<H: Host> Follower<H> {
     }
 
     /// Notes and tells why a policy is refused, and when it is to be tried again.
-    fn tell_refused(&mut self, source: String, active: &ActivePolicy, error: &AttemptError, started: Instant) {
+    fn tell_refused(
+        &mut self,
+        source: String,
+        active: &ActivePolicy,
+        error: &AttemptError,
+        (started, steps): (Instant, Steps),
+    ) {
         let refusal = refusal(active.generation, source, error);
         let is_known = std::mem::replace(&mut self.refused, refusal.failures.clone()) == refusal.failures;
         self.repeats = if is_known { self.repeats.saturating_add(1) } else { 0 };
@@ -116,7 +124,8 @@ impl<H: Host> Follower<H> {
             self.settle.retry(Instant::now() + RELOAD_RETRY);
         }
         self.refuse(refusal, is_known);
-        self.follow.engine.note_reload(ReloadOutcome::Refused, started.elapsed(), None, None);
+        let engine = &self.follow.engine;
+        engine.note_reload(ReloadOutcome::Refused, started.elapsed(), steps.into_list(), None, None);
     }
 
     /// Has the active policy follow the version of the server where its source does not hold it: its file is broken, or its object is not
@@ -132,7 +141,8 @@ impl<H: Host> Follower<H> {
         let (files, stamp, notice) = (self.files.clone(), reading.stamp.clone(), Arc::clone(&self.notice));
         let is_over = || notice.is_over() || files.stamp() != stamp;
         let Follow { pulled, host, .. } = &self.follow;
-        let attempt = || reading.attempt(&engine, pulled, host, &is_over);
+        let mut steps = Steps::default();
+        let attempt = || reading.attempt(&engine, pulled, host, &is_over, &mut steps);
         match catch_unwind(AssertUnwindSafe(attempt)).unwrap_or(Err(AttemptError::Panicked)) {
             Ok(Active { retired, held, .. }) => {
                 let held = std::mem::replace(&mut self.held, Arc::new(held));

@@ -224,7 +224,7 @@ impl<H: Host> Follower<H> {
         );
         let refusal = Refusal { generation, ..rollback.refusal };
         let at = engine.note_refusal(refusal.clone());
-        engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Some(retired.swap()), None);
+        engine.note_reload(ReloadOutcome::RolledBack, started.elapsed(), Vec::new(), Some(retired.swap()), None);
         self.follow.metrics.rolled_back(at);
         self.tell(AttemptOutcome::Refused(refusal), at);
         self.retired.push((retired, held));

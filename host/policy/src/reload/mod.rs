@@ -4,6 +4,7 @@
 //! pipeline  one reload: read → activate → prepare → trial → recount → commit
 //! follow    the thread: waits for a change that is whole, reloads, and rolls back
 //! attempt   one reload on it: the pipeline, and what is noted and told of its end
+//! steps     how long each step of it took
 //! notice    notifications of the system about the files, and which are open for writing
 //! watches   the watches of the system that send them
 //! source    where the document is
@@ -33,6 +34,7 @@ mod rollback;
 mod settle;
 mod source;
 mod stamp;
+mod steps;
 mod told;
 mod watches;
 

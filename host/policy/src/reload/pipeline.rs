@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::attempt_error::{AttemptError, Unprepared};
 use super::object::ObjectId;
 use super::stamp::{Files, Stamp};
+use super::steps::Steps;
 use crate::activate::{ActivateError, ActivateErrors, Activated, Activation, Digest, Made, Module, sound_part};
 use crate::pulled::PulledFolder;
 use crate::spec::{ModuleSource, Policy, PolicyError, PolicyText};
@@ -176,20 +177,26 @@ impl Reading {
         Ok((policy, activated))
     }
 
-    /// Takes the document through all steps that can refuse it, and makes its policy active. The attempt ends early once it `is_over`.
+    /// Takes the document through all steps that can refuse it, and makes its policy active; `steps` notes their times. The attempt ends
+    /// early once it `is_over`.
     pub(super) fn attempt<H: Host>(
         self,
         engine: &Engine,
         pulled: &PulledFolder,
         host: &H,
         is_over: &(dyn Fn() -> bool + Sync),
+        steps: &mut Steps,
     ) -> Result<Active<H::Held>, AttemptError> {
         let active = engine.policy();
-        let (policy, Activated { policy: next, made }) = self.activate(&active, engine, pulled, is_over)?;
-        let held = host.prepare(&active, &next, is_over)?;
-        let trial = engine.try_policy(&next)?;
-        let retired = replace(engine, next, host);
-        host.commit(&held);
+        let (policy, Activated { policy: next, made }) =
+            steps.timed("load", || self.activate(&active, engine, pulled, is_over))?;
+        let held = steps.timed("follow", || host.prepare(&active, &next, is_over))?;
+        let trial = steps.timed("trial", || engine.try_policy(&next))?;
+        let retired = steps.timed("switch", || {
+            let retired = replace(engine, next, host);
+            host.commit(&held);
+            retired
+        });
         Ok(Active { policy, retired, made, trial, held })
     }
 }
