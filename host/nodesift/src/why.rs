@@ -6,6 +6,8 @@
 //! question  the request about a pod, as the arguments have it
 //! groups    pending pods in groups, for `top`
 //! edit      what-ifs as they are typed
+//! node_help edits of nodes that may help, evaluated
+//! near      names like one that is not there
 //! objects   whole objects for what-ifs
 //! watch     the cause of one pod until it changes
 //! ```
@@ -14,6 +16,8 @@
 
 mod edit;
 mod groups;
+mod near;
+mod node_help;
 mod objects;
 mod question;
 mod source;
@@ -33,7 +37,7 @@ use crate::exit::{self, Failure};
 use crate::limits;
 use crate::report::why::{self as report, View};
 use crate::terminal::{self, Paint};
-use edit::{Edit, WhatIf};
+use edit::{Edit, EditError, WhatIf};
 pub(crate) use groups::Grouped;
 #[cfg(test)]
 pub(crate) use groups::listed;
@@ -160,12 +164,17 @@ fn answers_about<'a>(
 }
 
 fn of_pod(args: &WhyArgs, edits: &[Edit], key: &PodKey, source: &mut Source) -> anyhow::Result<Answered> {
-    let before = source.why_named(key, request(args, by_name(key)))?;
+    let question = request(args, by_name(key));
+    let mut before = source.why_named(key, question.clone())?;
     let asked = source.asked(key);
     if edits.is_empty() {
+        // What scripts read is the answer as the API gives it.
+        if has_screens(args, args.pods.len()) {
+            node_help::add(&mut before, key, &question, source);
+        }
         return Ok(Answered { asked, ..Answered::new(before) });
     }
-    let made = WhatIf::new(edits, key, source.objects()).map_err(|error| Failure::Data(error.into()))?;
+    let made = WhatIf::new(edits, key, source.objects()).map_err(|error| with_near_nodes(error, source))?;
     let pod = match &made.pod {
         Some(pod) => v1::Pod::from(pod::Pod::Json(pod.to_string())),
         None => by_name(key),
@@ -173,6 +182,15 @@ fn of_pod(args: &WhyArgs, edits: &[Edit], key: &PodKey, source: &mut Source) -> 
     let edited = v1::WhyRequest { overlay: made.overlay(), ..request(args, pod) };
     let (before, after) = compared(before, &request(args, by_name(key)), &edited, &mut |asked| source.why(asked))?;
     Ok(Answered { before: Some(before), after, asked })
+}
+
+/// The failure of an edit; where its node is not there, with names that are near.
+fn with_near_nodes(error: EditError, source: &Source) -> Failure {
+    let near = error.missing_node().map(|name| source.near_nodes(name)).unwrap_or_default();
+    if near.is_empty() {
+        return Failure::Data(error.into());
+    }
+    Failure::Data(anyhow::anyhow!("{error}; nodes with a name like it: {}", near.join(", ")))
 }
 
 /// Asks with edits, and asks the older of the two questions again where the cluster has changed between them: what it did meanwhile would

@@ -1,4 +1,4 @@
-//! `why` on files: eleven clusters with one planted cause each, what-ifs, formats, exit codes and bad input.
+//! `why` on files: twelve clusters with one planted cause each, what-ifs, formats, exit codes and bad input.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn planted() -> Vec<(String, String)> {
 #[test]
 fn the_first_screen_names_the_planted_cause() {
     let planted = planted();
-    assert_eq!(planted.len(), 11);
+    assert_eq!(planted.len(), 12);
     for (name, text) in planted {
         let workshop = new_workshop();
         workshop.write(&name, &text);
@@ -101,6 +101,14 @@ fn one_node_shows_all_that_is_known_of_it() {
     let text = workshop.answer(&with(&["--node", "n2"]));
     assert!(text.contains("  1 node\n") && text.contains("n2 lacks 0.5 cpu"), "{text}");
     workshop.fails_naming(DATA, &with(&["--node", "n9"]), &["n9"]);
+    workshop.write(
+        "long.json",
+        std::fs::read_to_string(workshop.path("cluster.json")).unwrap().replace("\"n2\"", "\"node-2\""),
+    );
+    let long = ["why", "new", "--cluster", "long.json"];
+    let near = "nodes with a name like it: node-2";
+    workshop.fails_naming(DATA, &[&long[..], &["--node", "ndoe-2"]].concat(), &["ndoe-2", near]);
+    workshop.fails_naming(DATA, &[&long[..], &["--try", "uncordon=ndoe-2"]].concat(), &["uncordon=ndoe-2", near]);
 }
 
 #[test]

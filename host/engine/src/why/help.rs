@@ -13,6 +13,9 @@ use super::answer::{Evidence, TaintFact};
 use super::evidence::taints::effect;
 use crate::limits::WHY_EDITS;
 
+/// Start of the keys of taints that Kubernetes gives nodes for their state, such as a cordon or pressure. Source: k8s.io/api/core/v1.
+const STATE: &str = "node.kubernetes.io/";
+
 /// A single edit of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edit {
@@ -94,6 +97,9 @@ impl Edit {
     pub(super) fn caveat(&self) -> &'static str {
         match self {
             Self::Request(..) => "the amount is that of the whole pod, which its containers share",
+            Self::Tolerate(taint) if taint.key.starts_with(STATE) => {
+                "the taint is of the node's state: change that instead"
+            }
             Self::Tolerate(_) => "the node may be tainted for a reason",
             Self::DropNodeSelector | Self::DropAffinity | Self::DropSpread(_) => "",
         }

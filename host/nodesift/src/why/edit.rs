@@ -191,6 +191,16 @@ pub(crate) enum EditError {
     },
 }
 
+impl EditError {
+    /// The name of the node that the edit is about and that is not there.
+    pub(crate) fn missing_node(&self) -> Option<&str> {
+        match self {
+            Self::Object { source: ObjectsError::Missing(what), .. } => what.strip_prefix("Node "),
+            _ => None,
+        }
+    }
+}
+
 /// A pod with edits, and the overlay that the others make.
 #[derive(Debug, Default)]
 pub(crate) struct WhatIf {

@@ -12,6 +12,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::groups::{self, Grouped};
+use super::near;
 use super::objects::{FileObjects, KubeObjects, Objects, SidecarObjects};
 use super::question::by_name;
 use super::subject::Selector;
@@ -22,14 +23,9 @@ use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::{limits, serve, terminal};
 use nodesift_api::local;
+use nodesift_cache::Row;
 use nodesift_engine::Engine;
 use nodesift_source::kube::connection;
-
-/// Names that a message about an unknown pod proposes.
-const PROPOSED: usize = 3;
-
-/// Edits from one name to another that make it near: a slip of the finger or two.
-const NEAR: usize = 3;
 
 /// Answers about pending pods, and whole objects.
 pub(crate) struct Source {
@@ -170,27 +166,72 @@ impl Source {
         }
     }
 
-    /// Asks about a pod by name; where it is not there, proposes names that are near.
+    /// Asks about a pod by name; where it, or a node of the question, is not there, proposes names that are near.
     ///
     /// # Errors
     ///
     /// As [`Self::why`].
     pub(crate) fn why_named(&mut self, key: &PodKey, request: v1::WhyRequest) -> anyhow::Result<v1::WhyResponse> {
+        let asked: Vec<String> = request.nodes.iter().flat_map(|subset| subset.names.clone()).collect();
         let refused = match self.ask(request) {
             Err(refused) if refused.code == Code::NotFound => refused,
             answer => return answer.map_err(Refused::failure),
         };
         let error = refused.failure();
-        // What is not there may be a node instead.
-        match self.pending(None, None) {
-            Ok(pods) if !pods.contains(key) => match proposals(key, &pods) {
-                near if near.is_empty() => Err(error),
-                near => {
-                    let text = format!("{error:#}; pending pods with a name like it: {}", near.join(", "));
-                    Err(Failure::Data(anyhow!(text)).into())
-                }
-            },
-            _ => Err(error),
+        let (what, near) = match self.pending(None, None) {
+            Ok(pods) if !pods.contains(key) => ("pending pods", near::pods(key, &pods)),
+            // The pod is there, so that it is a node which is not.
+            Ok(_) => ("nodes", asked.iter().flat_map(|name| self.near_nodes(name)).collect()),
+            Err(_) => return Err(error),
+        };
+        if near.is_empty() {
+            return Err(error);
+        }
+        let text = format!("{error:#}; {what} with a name like it: {}", near.join(", "));
+        Err(Failure::Data(anyhow!(text)).into())
+    }
+
+    /// Names of nodes that are like one that is not there; none where nobody answers.
+    pub(super) fn near_nodes(&self, name: &str) -> Vec<String> {
+        self.nodes().map(|nodes| near::nodes(name, &nodes)).unwrap_or_default()
+    }
+
+    /// Names of the nodes in the order of rows. Of a sidecar those of its first rows.
+    fn nodes(&self) -> anyhow::Result<Vec<String>> {
+        match &self.answering {
+            Answering::Engine(engine) => {
+                let snapshot = engine.snapshot();
+                let rows = u32::try_from(snapshot.node_count()).unwrap_or(u32::MAX);
+                Ok((0..rows).map(|row| snapshot.node_name(Row(row)).to_owned()).collect())
+            }
+            Answering::Sidecar(sidecar) => {
+                let page = client::document(&sidecar.endpoint, "/v1/nodes?columns=name", limits::CLIENT_PENDING_BYTES)?;
+                let names = page["columns"]["name"].as_array().into_iter().flatten();
+                Ok(names.filter_map(Value::as_str).map(str::to_owned).collect())
+            }
+        }
+    }
+
+    /// Names of cordoned nodes in the order of rows, `most` at most. Of a sidecar those among its first rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unavailable`] if a sidecar does not answer.
+    pub(super) fn cordoned(&self, most: usize) -> anyhow::Result<Vec<String>> {
+        match &self.answering {
+            Answering::Engine(engine) => {
+                let snapshot = engine.snapshot();
+                let flags = snapshot.unschedulable().flat();
+                let rows = (0_u32..).map(Row).zip(&*flags).filter(|(_, flag)| **flag != 0);
+                Ok(rows.take(most).map(|(row, _)| snapshot.node_name(row).to_owned()).collect())
+            }
+            Answering::Sidecar(sidecar) => {
+                let path = "/v1/nodes?columns=name,unschedulable";
+                let page = client::document(&sidecar.endpoint, path, limits::CLIENT_PENDING_BYTES)?;
+                let column = |name: &str| page["columns"][name].as_array().into_iter().flatten();
+                let nodes = column("name").zip(column("unschedulable")).filter(|(_, flag)| flag.as_u64() == Some(1));
+                Ok(nodes.filter_map(|(name, _)| name.as_str()).take(most).map(str::to_owned).collect())
+            }
         }
     }
 
@@ -358,71 +399,14 @@ fn refused(status: &Status, url: &str) -> Refused {
     Refused { code: status.code(), error: message.context(format!("the sidecar at {url}")) }
 }
 
-/// Keys with a name that is near, the nearest first.
-fn proposals(key: &PodKey, pods: &[PodKey]) -> Vec<String> {
-    let mut near: Vec<(usize, String)> = pods
-        .iter()
-        .map(|pod| {
-            let elsewhere = usize::from(pod.namespace != key.namespace);
-            (distance(&key.name, &pod.name) + elsewhere, pod.to_string())
-        })
-        // Two short names differ in few letters, whatever they are.
-        .filter(|(distance, _)| *distance <= NEAR && distance * 2 <= key.name.len() + 1)
-        .collect();
-    near.sort();
-    near.into_iter().take(PROPOSED).map(|(_, key)| key).collect()
-}
-
-/// The number of characters to insert, delete or replace between two texts; for those of very different length, more than [`NEAR`].
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    if one.chars().count().abs_diff(other.len()) > NEAR {
-        return NEAR + 1;
-    }
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, c) in one.chars().enumerate() {
-        let mut diagonal = at;
-        let mut left = at + 1;
-        let mut next = vec![left];
-        for (above, of_other) in row.iter().skip(1).zip(&other) {
-            left = (left + 1).min(above + 1).min(diagonal + usize::from(c != *of_other));
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn key(text: &str) -> PodKey {
-        text.parse().unwrap_or_else(|error| unreachable!("{text}: {error}"))
-    }
 
     #[test]
     fn who_asked_last_is_told_in_words() {
         let asked = serde_json::json!({"secondsAgo": 3, "by": "unix uid:0", "result": "fits", "count": 2});
         assert_eq!(last_asked(&asked), "3 s ago by unix uid:0, 2 times; the answer was fits");
         assert_eq!(last_asked(&Value::Null), "by no core that this sidecar knows of");
-    }
-
-    #[test]
-    fn a_name_that_was_mistyped_proposes_those_that_are_near() {
-        for (one, other, expected) in [
-            ("", "", 0),
-            ("a", "", 1),
-            ("web-0", "web-1", 1),
-            ("kitten", "sitting", 3),
-            ("abc", "cab", 2),
-            ("ab", "abcdefgh", 4),
-        ] {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
-        }
-        let pods = ["shop/web-0", "shop/wbe-0", "other/web-0", "shop/database"].map(key);
-        assert_eq!(proposals(&key("shop/web-9"), &pods), ["shop/web-0", "other/web-0", "shop/wbe-0"]);
-        assert!(proposals(&key("shop/nothing-like-it"), &pods).is_empty());
     }
 }

@@ -145,7 +145,12 @@ pub(super) fn help(edits: &[v1::HelpfulEdit], shown: usize) -> String {
         let caveat = if edit.caveat.is_empty() { String::new() } else { format!(" ({})", safe(&edit.caveat)) };
         format!("--try {}: +{}{caveat}", safe(&edit.edit), nodes(edit.gained))
     };
-    edits.iter().take(shown).map(edit).collect::<Vec<_>>().join(" · ")
+    let mut texts: Vec<String> = edits.iter().take(shown).map(edit).collect();
+    let more = edits.len().saturating_sub(shown);
+    if more > 0 {
+        texts.push(format!("{more} more with -o wide"));
+    }
+    texts.join(" · ")
 }
 
 /// How many edits were not tried; empty where all were.
