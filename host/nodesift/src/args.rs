@@ -31,7 +31,7 @@ pub(crate) use policy::{
     PolicyStatusArgs, SidecarArgs,
 };
 pub(crate) use serve::{HealthArgs, ServeArgs};
-pub(crate) use top::{GroupBy, TopCommand, TopPendingArgs};
+pub(crate) use top::{GroupBy, TopCommand, TopNodesArgs, TopPendingArgs};
 pub(crate) use ui::UiArgs;
 pub use value::{Format, PhaseArg, PodKey};
 pub(crate) use value::{LogFormat, RecordPlace};
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Explain(AskArgs),
     /// Print why pods are pending: where their nodes are lost, what is missing, and what would help
     Why(Box<WhyArgs>),
-    /// Print pending pods in groups, the largest first
+    /// Print pending pods in groups, or what is free on nodes, the largest first
     #[command(subcommand)]
     Top(TopCommand),
     /// Print the link of the explorer, the page that shows why pods are pending, and open it in a browser

@@ -173,6 +173,12 @@ pub(crate) const CLIENT_OBJECT_BYTES: usize = 4 << 20;
 /// sentence of 512 bytes and its names, twice that where they are escaped.
 pub(crate) const CLIENT_PENDING_BYTES: usize = 16 << 20;
 
+/// Rows of a page of a sidecar's node table that is asked for: as many as it gives.
+pub(crate) const NODE_ROWS: usize = nodesift_api::limits::NODE_ROWS;
+
+/// Limit on such a page: names of 253 bytes, and some values and numbers a row.
+pub(crate) const CLIENT_NODES_BYTES: usize = 32 << 20;
+
 /// Pods that one command explains at most: each is an evaluation of its own.
 pub(crate) const WHY_PODS: usize = 1_000;
 

@@ -1,11 +1,13 @@
-//! `nodesift top pending`: the pending pods in groups, the largest first. Start at [`run`].
+//! `nodesift top`: lists that are made anew, the largest first. `top pending` is here, [`nodes`] has `top nodes`. Start at [`run`].
+
+mod nodes;
 
 use std::io::IsTerminal as _;
 use std::thread;
 
 use comfy_table::{Cell, CellAlignment};
 
-use crate::args::{GroupBy, TopCommand, TopPendingArgs};
+use crate::args::{GroupBy, SourceArgs, TopCommand, TopPendingArgs};
 use crate::limits;
 use crate::report::{self, why::one_line};
 use crate::terminal::{self, Paint, render, table};
@@ -22,27 +24,38 @@ const REDRAW: &str = "\u{1b}[H\u{1b}[2J";
 pub(crate) fn run(command: &TopCommand) -> anyhow::Result<()> {
     match command {
         TopCommand::Pending(args) => pending(args),
+        TopCommand::Nodes(args) => nodes::run(args),
     }
 }
 
 fn pending(args: &TopPendingArgs) -> anyhow::Result<()> {
-    let skip = &args.source.listed.skip;
-    let mut source = Source::open(&args.source)?;
+    shown(&args.source, args.watch, &|source| {
+        let grouped = source.groups(args.by, args.namespace.as_deref(), &args.source.listed.skip)?;
+        report::written(args.output, &grouped.groups, || rendered(&grouped, args.by, Paint::for_stdout()))
+    })
+}
+
+/// Prints a list of a source, once or again and again.
+fn shown(
+    args: &SourceArgs,
+    is_watched: bool,
+    list: &dyn Fn(&mut Source) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let mut source = Source::open(args)?;
     let mut is_first = true;
     loop {
-        let grouped = source.groups(args.by, args.namespace.as_deref(), skip)?;
+        let text = list(&mut source)?;
         if std::mem::take(&mut is_first) {
-            note_skipped(skip);
+            note_skipped(&args.listed.skip);
         }
-        let text = report::written(args.output, &grouped.groups, || rendered(&grouped, args.by, Paint::for_stdout()))?;
-        let redraw = if args.watch && std::io::stdout().is_terminal() { REDRAW } else { "" };
+        let redraw = if is_watched && std::io::stdout().is_terminal() { REDRAW } else { "" };
         terminal::print(&format!("{redraw}{text}"))?;
-        if !args.watch {
+        if !is_watched {
             return Ok(());
         }
         thread::sleep(if source.is_live() { limits::WATCH_SIDECAR } else { limits::WATCH_LIST });
         if !source.is_live() {
-            source = Source::reopen(&args.source)?;
+            source = Source::reopen(args)?;
         }
     }
 }

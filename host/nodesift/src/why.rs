@@ -9,6 +9,7 @@
 //! node_help edits of nodes that may help, evaluated
 //! near      names like one that is not there
 //! objects   whole objects for what-ifs
+//! nodes     amounts of nodes, for `top`
 //! watch     the cause of one pod until it changes
 //! ```
 //!
@@ -18,6 +19,7 @@ mod edit;
 mod groups;
 mod near;
 mod node_help;
+mod nodes;
 mod objects;
 mod question;
 mod source;
@@ -42,6 +44,7 @@ pub(crate) use groups::Grouped;
 #[cfg(test)]
 pub(crate) use groups::listed;
 use nodesift_engine::Clock;
+pub(crate) use nodes::{NodeRow, is_plain};
 pub(crate) use objects::encoded;
 use question::{by_name, request};
 use source::Refused;

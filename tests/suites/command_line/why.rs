@@ -292,6 +292,25 @@ fn pending_pods_are_counted_in_groups() {
 }
 
 #[test]
+fn top_nodes_adds_up_what_is_free() {
+    let workshop = new_workshop().with_cluster();
+    let nodes = ["top", "nodes", "--cluster", "cluster.json"];
+    let text = workshop.answer(&nodes);
+    let of = |name: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(of("n0"), ["4", "4", "8Gi", "8Gi", "110", "110"], "{text}");
+    assert_eq!(of("n2"), ["0.5", "4", "8Gi", "8Gi", "109", "110"], "{text}");
+    let grouped = [&nodes[..], &["--by", "kubernetes.io/hostname", "--resource", "cpu", "-o", "json"]].concat();
+    let groups: Value = serde_json::from_str(&workshop.answer(&grouped)).unwrap();
+    assert_eq!(groups.as_array().unwrap().len(), 3, "{groups}");
+    assert_eq!(groups[2]["key"], "n2", "{groups}");
+    assert_eq!(groups[2]["resources"][0]["free"], 500, "{groups}");
+    workshop.fails_naming(USAGE, &[&nodes[..], &["--by", "a b"]].concat(), &["a b"]);
+}
+
+#[test]
 fn the_plugin_of_kubectl_speaks_of_itself() {
     let workshop = new_workshop().with_cluster();
     let plugin = workshop.path("kubectl-nodesift");

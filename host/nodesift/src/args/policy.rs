@@ -33,7 +33,7 @@ pub(crate) struct SidecarArgs {
     #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
     pub(crate) socket: Option<PathBuf>,
     /// The sidecar, instead of by its socket: unix:PATH or http://HOST:PORT
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "NODESIFT_SERVER")]
     pub(crate) server: Option<String>,
 }
 

@@ -9,6 +9,30 @@ use super::{Format, SourceArgs};
 pub(crate) enum TopCommand {
     /// Print the pending pods in groups: how many are pending for which cause
     Pending(Box<TopPendingArgs>),
+    /// Print what is free on nodes, or on nodes with the same value of a label
+    Nodes(Box<TopNodesArgs>),
+}
+
+/// Options of the command `top nodes`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TopNodesArgs {
+    /// Add up nodes with the same value of this label
+    #[arg(long, value_name = "KEY")]
+    pub(crate) by: Option<String>,
+    /// Resource that is shown; rows with most of the first one free come first. May be given again [default: cpu, memory and pods]
+    #[arg(long = "resource", value_name = "NAME")]
+    pub(crate) resources: Vec<String>,
+    /// Rows of the table at most; 0 is all of them. Other formats have all
+    #[arg(long, value_name = "ROWS", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print it again and again: every second from a sidecar, else every 15 s
+    #[arg(long, conflicts_with = "cluster")]
+    pub(crate) watch: bool,
+    /// Format of the output
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Options of the command `top pending`.

@@ -18,6 +18,7 @@ mod lines;
 mod screen;
 mod ticket;
 
+pub(crate) use amount::number;
 pub(crate) use changes::{changes, generation};
 pub(crate) use lines::safe as one_line;
 pub(crate) use screen::{View, line, screen};

@@ -13,6 +13,7 @@ use tonic::{Code, Status};
 
 use super::groups::{self, Grouped};
 use super::near;
+use super::nodes::{self, NodeRow};
 use super::objects::{FileObjects, KubeObjects, Objects, SidecarObjects};
 use super::question::by_name;
 use super::subject::Selector;
@@ -309,6 +310,31 @@ impl Source {
             answers.push(self.why(request)?);
         }
         Ok(groups::grouped(&answers, by))
+    }
+}
+
+impl Source {
+    /// What the nodes have of these resources, with the value of a label.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unavailable`] if a sidecar does not answer.
+    pub(crate) fn node_rows(&self, by: Option<&str>, resources: &[String]) -> anyhow::Result<Vec<NodeRow>> {
+        let sidecar = match &self.answering {
+            Answering::Engine(engine) => return Ok(nodes::of_snapshot(&engine.snapshot(), by, resources)),
+            Answering::Sidecar(sidecar) => sidecar,
+        };
+        let mut rows: Vec<NodeRow> = Vec::new();
+        loop {
+            let path = nodes::path(by, resources, rows.len(), limits::NODE_ROWS);
+            let page = client::document(&sidecar.endpoint, &path, limits::CLIENT_NODES_BYTES)?;
+            let mut found = nodes::of_page(&page, by, resources);
+            let is_last = found.len() < limits::NODE_ROWS;
+            rows.append(&mut found);
+            if is_last {
+                return Ok(rows);
+            }
+        }
     }
 }
 

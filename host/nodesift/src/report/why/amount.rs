@@ -13,7 +13,7 @@ pub(super) fn amount(resource: &str, amount: i64) -> String {
 }
 
 /// An amount of a resource in its unit, without the name of the resource.
-pub(super) fn number(resource: &str, amount: i64) -> String {
+pub(crate) fn number(resource: &str, amount: i64) -> String {
     let is_bytes = matches!(resource, "memory" | "ephemeral-storage" | "storage") || resource.starts_with("hugepages-");
     match resource {
         "cpu" => decimal(amount, 1_000, 3),
