@@ -314,7 +314,7 @@ impl Source {
 }
 
 impl Source {
-    /// What the nodes have of these resources, with the value of a label.
+    /// Amounts of these resources on each node, with the value of a label.
     ///
     /// # Errors
     ///

@@ -17,8 +17,12 @@ pub(super) fn details(answer: &v1::WhyResponse, step: &v1::FunnelStep, limit: us
     let mut counted: Vec<(u32, String)> = evidence.into_iter().flat_map(|of| facts(answer, of)).collect();
     let alone = answer.alone.iter().find(|alone| alone.predicate == step.predicate);
     let most = alone.map_or(u32::MAX, |alone| alone.rejects);
-    // What keeps more nodes away than this predicate does is for another one that reads it too.
+    // What keeps more nodes away than this predicate does is for another one that reads it too: it comes last, and takes no place of others.
     counted.sort_by_key(|(nodes, _)| *nodes > most);
+    let own = counted.iter().take_while(|(nodes, _)| *nodes <= most).count();
+    if own > 0 && counted.len() > limit {
+        counted.truncate(own);
+    }
     let mut facts: Vec<String> = counted.into_iter().map(|(_, text)| text).collect();
     if facts.is_empty() {
         let is_one = step.reasons.len() == 1;

@@ -116,9 +116,17 @@ fn funnel(answer: &v1::WhyResponse, shown: usize, view: View<'_>, lines: &mut Li
 
 /// The nodes with one obstacle: what each lacks.
 fn near(answer: &v1::WhyResponse, shown: usize) -> String {
-    let mut texts: Vec<String> = answer.nearest.iter().take(shown).map(near_node).collect();
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (node, what) in answer.nearest.iter().take(shown).map(near_parts) {
+        match named.last_mut() {
+            // Nodes that are rejected for the same reason share it.
+            Some((nodes, same)) if *same == what && what.starts_with(':') => *nodes = format!("{nodes}, {node}"),
+            _ => named.push((node, what)),
+        }
+    }
+    let mut texts: Vec<String> = named.into_iter().map(|(nodes, what)| format!("{nodes}{what}")).collect();
     let all: u64 = answer.alone.iter().map(|alone| u64::from(alone.only_reason)).sum();
-    let more = all.saturating_sub(texts.len() as u64);
+    let more = all.saturating_sub(answer.nearest.len().min(shown) as u64);
     if !texts.is_empty() && more > 0 {
         let verb = if more == 1 { "has" } else { "have" };
         texts.push(format!("{} more {verb} one obstacle", grouped(i64::try_from(more).unwrap_or(i64::MAX))));
@@ -127,16 +135,23 @@ fn near(answer: &v1::WhyResponse, shown: usize) -> String {
 }
 
 pub(super) fn near_node(near: &v1::NearNode) -> String {
+    let (node, what) = near_parts(near);
+    format!("{node}{what}")
+}
+
+/// The name of a node with one obstacle, and what it lacks.
+fn near_parts(near: &v1::NearNode) -> (String, String) {
     let node = safe(&near.node);
     if !near.missing.is_empty() {
         let missing: Vec<String> = near.missing.iter().map(|of| amount(&safe(&of.name), of.amount)).collect();
-        return format!("{node} lacks {}", missing.join(", "));
+        return (node, format!(" lacks {}", missing.join(", ")));
     }
     if !near.taints.is_empty() {
-        return format!("{node} has {}", safe(&near.taints.join(", ")));
+        return (node, format!(" has {}", safe(&near.taints.join(", "))));
     }
     let reasons = near.reasons.join(", ");
-    format!("{node}: {}", safe(if reasons.is_empty() { &near.predicate } else { &reasons }))
+    let reason = safe(if reasons.is_empty() { &near.predicate } else { &reasons });
+    (node, format!(": {reason}"))
 }
 
 /// The edits that help, as they are typed.

@@ -321,3 +321,29 @@ fn what_excludes_nodes_is_not_said_to_be_on_them() {
         assert!(text.contains(said), "{text}");
     }
 }
+
+#[test]
+fn nodes_with_one_reason_share_it_and_facts_of_others_take_no_place() {
+    let mut answer = answer();
+    let near = |node: &str| v1::NearNode { node: node.into(), reasons: vec!["no port".into()], ..Default::default() };
+    answer.nearest = vec![near("a"), near("b")];
+    let text = screen(&answer, view(None));
+    assert!(text.contains("nearest      a, b: no port · 3,176 more have one obstacle\n"), "{text}");
+    // Taints that are on more nodes than the cordons which this predicate reads beside them.
+    let taint = |key: &str, nodes| v1::TaintEvidence {
+        key: key.into(),
+        effect: "NoSchedule".into(),
+        nodes,
+        ..Default::default()
+    };
+    let cordoned = v1::FactEvidence { name: "unschedulable".into(), value: "true".into(), nodes: Some(72) };
+    answer.evidence = vec![v1::Evidence {
+        predicates: vec!["NodeUnschedulable".into(), "TaintToleration".into()],
+        taints: vec![taint("gpu", 400), taint("spot", 82), taint("infra", 80)],
+        facts: vec![cordoned],
+        ..Default::default()
+    }];
+    let text = screen(&answer, view(None));
+    assert!(text.contains("NodeUnschedulable  unschedulable on 72 nodes\n"), "{text}");
+    assert!(text.contains("TaintToleration    gpu:NoSchedule 400; spot:NoSchedule 82; "), "{text}");
+}
