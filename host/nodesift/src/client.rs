@@ -86,13 +86,13 @@ pub(crate) fn get(
     }
 }
 
-/// The failure of a request, with the address that was asked.
+/// The failure of a request, with the address that was asked and the path apart from that: both could be of a file.
 pub(crate) fn unavailable(endpoint: &Endpoint, path: &str, error: anyhow::Error) -> Failure {
     let name = match endpoint {
         Endpoint::Socket(path) => format!("unix:{}", path.display()),
         Endpoint::Tcp(authority) => format!("http://{authority}"),
     };
-    Failure::Unavailable(error.context(format!("{name}{path}")))
+    Failure::Unavailable(error.context(format!("the sidecar at {name}: GET {path}")))
 }
 
 /// Where to connect to for gRPC: `unix:PATH` or `http://HOST:PORT`.
