@@ -132,7 +132,9 @@ SERVERS = $(filter 1.37,$(KUBERNETES))
 E2E = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/e2e$(addprefix -,$(SERVERS))
 e2e: build ## Run the sidecar beside a real etcd and a real kube-apiserver; KUBERNETES=1.37 for one of that version
 	@NODESIFT_KUBERNETES=$(SERVERS) tests/e2e/programs.sh "$(E2E)"
-	@tests/manifests/dry_run.py "$(E2E)"
+	@for program in kubectl krew; do NODESIFT_KUBERNETES=$(SERVERS) tests/e2e/programs.sh "$(E2E)" "$$program"; done
+	@PATH="$(E2E):$$PATH" tests/manifests/dry_run.py "$(E2E)"
+	@tests/e2e/kubectl.py "$(E2E)" "$${CARGO_TARGET_DIR:-target}/debug/nodesift"
 	@export TEST_ASSET_ETCD="$${TEST_ASSET_ETCD:-$(E2E)/etcd}" TEST_ASSET_KUBE_APISERVER="$${TEST_ASSET_KUBE_APISERVER:-$(E2E)/kube-apiserver}" && \
 	    exec $(CARGO) run --quiet --bin nodesift-e2e -- $(ARGS)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds etcd and kube-apiserver for `make e2e` into the folder given, unless TEST_ASSET_ETCD and TEST_ASSET_KUBE_APISERVER name
-# others, as they do for Kubernetes' own test environments; or instead one program that is named. The first time this takes some minutes.
+# others, as they do for Kubernetes' own test environments; or instead one program that is named; `krew` is of a release of its own. The first time this takes some minutes.
 # NODESIFT_KUBERNETES=1.37 builds them of that version, with go.1.37.mod.
 set -euo pipefail
 mkdir -p "${1:?the folder to build into}"
@@ -20,9 +20,15 @@ build() {
         -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes" -o "$folder/$1" "./$1"
 }
 
+# krew, as its module and Go's checksums have it: what it is made of is older than Kubernetes here, and cannot be in one go.mod with it.
+krew() {
+    command -v go >/dev/null || fail 'krew is built with Go, which is not here: install Go 1.26'
+    [ -x "$folder/krew" ] || GOBIN=$folder CGO_ENABLED=0 nice go install -trimpath sigs.k8s.io/krew/cmd/krew@v0.4.3
+}
+
 kubernetes=$(sed -n 's#^\tk8s.io/kubernetes ##p' "$modules")
 if [ "$#" -gt 1 ]; then
-    build "$2"
+    if [ "$2" = krew ]; then krew; else build "$2"; fi
     exit
 fi
 [ -n "${TEST_ASSET_ETCD:-}" ] || build etcd TEST_ASSET_ETCD
