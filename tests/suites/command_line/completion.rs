@@ -30,8 +30,8 @@ zpty -w shell 'compadd() { local -a some; builtin compadd -A some "$@"; print -r
 zpty -w shell 'mark() { print >ended }; zle -N mark; bindkey "^Xe" mark; print rea''dy'
 zpty -r shell line '*ready*'
 zpty -w -n shell "$1"$'\t\x18e'
-until [[ -e ended ]]; do sleep 0.05; done
-rm ended
+repeat 2400; do [[ -e ended ]] && break; sleep 0.05; done
+rm ended || exit
 sort -u found
 "#;
 
