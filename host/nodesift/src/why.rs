@@ -43,8 +43,8 @@ use edit::{Edit, EditError, WhatIf};
 pub(crate) use groups::Grouped;
 #[cfg(test)]
 pub(crate) use groups::listed;
-use nodesift_engine::Clock;
 pub(crate) use nodes::{NodeRow, is_plain};
+use nodesift_engine::Clock;
 pub(crate) use objects::encoded;
 use question::{by_name, request};
 use source::Refused;

@@ -110,8 +110,9 @@ impl Asking<'_> {
 
     /// An edit that uncordons one node, found by uncordoning several.
     fn uncordoned(&mut self) -> anyhow::Result<Option<v1::HelpfulEdit>> {
-        let edits: Vec<Edit> = self.source.cordoned(CORDONED)?.into_iter().map(Edit::Uncordon).collect();
-        match self.ask(&edits)?.feasible.into_iter().next() {
+        let cordoned = self.source.cordoned(CORDONED)?;
+        let edits: Vec<Edit> = cordoned.iter().cloned().map(Edit::Uncordon).collect();
+        match self.ask(&edits)?.feasible.into_iter().find(|node| cordoned.contains(node)) {
             Some(node) => self.helpful(&Edit::Uncordon(node), UNCORDONED),
             None => Ok(None),
         }
