@@ -101,6 +101,7 @@ fn one_node_shows_all_that_is_known_of_it() {
     let text = workshop.answer(&with(&["--node", "n2"]));
     assert!(text.contains("  1 node\n") && text.contains("n2 lacks 0.5 cpu"), "{text}");
     workshop.fails_naming(DATA, &with(&["--node", "n9"]), &["n9"]);
+    workshop.fails_naming(DATA, &["why", "n2", "--cluster", "cluster.json"], &["n2", "--node n2"]);
     workshop.write(
         "long.json",
         std::fs::read_to_string(workshop.path("cluster.json")).unwrap().replace("\"n2\"", "\"node-2\""),

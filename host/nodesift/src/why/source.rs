@@ -185,11 +185,14 @@ impl Source {
             Ok(_) => ("nodes", asked.iter().flat_map(|name| self.near_nodes(name)).collect()),
             Err(_) => return Err(error),
         };
-        if near.is_empty() {
-            return Err(error);
-        }
-        let text = format!("{error:#}; {what} with a name like it: {}", near.join(", "));
-        Err(Failure::Data(anyhow!(text)).into())
+        let hint = match near.as_slice() {
+            [] if self.nodes().is_ok_and(|nodes| nodes.contains(&key.name)) => {
+                format!("it is the name of a node: name a pod, and the node with --node {}", key.name)
+            }
+            [] => return Err(error),
+            near => format!("{what} with a name like it: {}", near.join(", ")),
+        };
+        Err(Failure::Data(anyhow!("{error:#}; {hint}")).into())
     }
 
     /// Names of nodes that are like one that is not there; none where nobody answers.
