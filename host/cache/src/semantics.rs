@@ -102,6 +102,7 @@ impl Semantics {
                 shows_all_pools: is_on(EXPERIMENTAL_ALLOCATOR),
             },
             claims: ClaimRules {
+                binding_conditions: is_on(BINDING_CONDITIONS),
                 skips_node_operations: is_on(SKIP_NODE_OPERATIONS),
                 owner_in_lower_case: is_on(CLAIM_OWNER_IN_LOWER_CASE),
             },

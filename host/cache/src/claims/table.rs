@@ -14,7 +14,7 @@ use super::owners::Owners;
 use super::shards::Shards;
 use crate::columns::Generation;
 use crate::limits::INDEX_ENTRY_BYTES;
-use crate::metadata::{ClaimRecord, ClassRecord, Hold};
+use crate::metadata::{ClaimRecord, ClassRecord, Hold, Labels};
 
 /// Devices and shares of devices that one allocation holds.
 pub(crate) type Holds = Arc<[Hold]>;
@@ -34,15 +34,34 @@ pub struct Claims {
 }
 
 /// Rules about claims that differ between versions of Kubernetes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClaimRules {
+    /// Whether an allocation is given up where its devices are not attached in time, or cannot be. Otherwise they are not waited for.
+    pub binding_conditions: bool,
     /// Whether a claim whose devices skip operations of the node can be used only where the node declares that it can skip them.
     pub skips_node_operations: bool,
     /// Whether the reason why another pod's claim cannot be used has `pod` in lower case.
     pub owner_in_lower_case: bool,
 }
 
+impl Default for ClaimRules {
+    /// The rules of Kubernetes 1.36.
+    fn default() -> Self {
+        Self { binding_conditions: true, skips_node_operations: false, owner_in_lower_case: false }
+    }
+}
+
 impl Claims {
+    /// Whether a claim can be used on a node of these labels and this name at a time, in seconds since 1970-01-01T00:00:00Z. One that is
+    /// not allocated can.
+    pub fn is_usable_on(&self, claim: &ClaimRecord, labels: &Labels, node_name: &str, now_s: i64) -> bool {
+        if self.rules.binding_conditions {
+            claim.usable_on(labels, node_name, now_s)
+        } else {
+            claim.reaches(labels, node_name)
+        }
+    }
+
     /// Whether an allocated claim can be used on a node for all that the node declares.
     pub fn has_operations(&self, claim: &ClaimRecord, features: &[Arc<str>]) -> bool {
         /// The feature of nodes that can skip operations.

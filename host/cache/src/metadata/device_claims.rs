@@ -50,8 +50,8 @@ pub type Configurations = Option<Arc<[DeviceConfiguration]>>;
 pub struct AllocationRecord {
     /// Devices and shares of devices that no other claim can have, in order; not those with admin access.
     pub held: Arc<[Hold]>,
-    /// For each request that lists alternatives, the number from 0 of the one that has got a device, in the order of requests; a request of
-    /// which none has is left out.
+    /// For each request that lists alternatives, the numbers from 0 of those that have got a device, in the order of requests: mostly one, and
+    /// several where the alternatives of a version mix.
     pub chosen: Box<[u32]>,
     /// The nodes that reach the devices; none for all.
     pub nodes: Option<NodeSelectorTest>,
@@ -81,10 +81,13 @@ impl ClaimRecord {
     /// Whether the claim can be used on a node of these labels and this name at a time, in seconds since 1970-01-01T00:00:00Z. One
     /// that is not allocated can.
     pub fn usable_on(&self, labels: &Labels, node_name: &str, now_s: i64) -> bool {
-        self.allocation.as_ref().is_none_or(|allocation| {
-            !allocation.is_given_up(now_s)
-                && allocation.nodes.as_ref().is_none_or(|nodes| nodes.matches(labels, node_name))
-        })
+        self.allocation.as_ref().is_none_or(|allocation| !allocation.is_given_up(now_s)) && self.reaches(labels, node_name)
+    }
+
+    /// Whether a node of these labels and this name reaches the devices of the claim. Every node does where it is not allocated.
+    pub fn reaches(&self, labels: &Labels, node_name: &str) -> bool {
+        let nodes = self.allocation.as_ref().and_then(|allocation| allocation.nodes.as_ref());
+        nodes.is_none_or(|nodes| nodes.matches(labels, node_name))
     }
 
     /// The first second after `now_s` in which [`Self::usable_on`] may answer otherwise, though the claim is the same; none where
@@ -157,19 +160,19 @@ fn allocation_record(
     let results = &allocation.devices.results;
     AllocationRecord {
         held: results.iter().filter_map(Hold::compile).collect(),
-        chosen: spec.requests.iter().flatten().filter_map(|request| chosen(request, results)).collect(),
+        chosen: spec.requests.iter().flatten().flat_map(|request| chosen(request, results)).collect(),
         skips_node_operations: results.iter().any(|result| !result.skip_node_operations.is_empty()),
         nodes: allocation.node_selector.as_ref().map(NodeSelectorTest::compile),
         binding: binding(results, statuses, allocation.allocation_timestamp.0),
     }
 }
 
-/// The number of the alternative of a request that has got a device.
-fn chosen(request: &DeviceRequest, results: &[AllocatedDevice]) -> Option<u32> {
-    let has_device = |alternative: &str| {
+/// The numbers of the alternatives of a request that have got a device.
+fn chosen<'a>(request: &'a DeviceRequest, results: &'a [AllocatedDevice]) -> impl Iterator<Item = u32> + 'a {
+    let has_device = move |alternative: &str| {
         results.iter().any(|result| result.request.split_once('/') == Some((&*request.name, alternative)))
     };
-    (0..).zip(&request.first_available).find(|(_, fields)| has_device(&fields.name)).map(|(number, _)| number)
+    (0..).zip(&request.first_available).filter(move |(_, fields)| has_device(&fields.name)).map(|(number, _)| number)
 }
 
 fn binding(devices: &[AllocatedDevice], statuses: &[AllocatedDeviceStatus], allocated_s: Option<i64>) -> DeviceBinding {

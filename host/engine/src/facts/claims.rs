@@ -175,8 +175,9 @@ impl Context {
         let mut usable = vec![0; self.rows() as usize];
         self.for_each_row(|place, row| {
             if let (Some(usable), Some(name), Some(labels)) = (usable.get_mut(place), names.get(row), labels.get(row)) {
-                let has_operations = self.snapshot.claims().has_operations(claim, self.snapshot.features_of(row));
-                *usable = u8::from(has_operations && claim.usable_on(labels, name, self.now()));
+                let claims = self.snapshot.claims();
+                let has_operations = claims.has_operations(claim, self.snapshot.features_of(row));
+                *usable = u8::from(has_operations && claims.is_usable_on(claim, labels, name, self.now()));
             }
         });
         usable.into()

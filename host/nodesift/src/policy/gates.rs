@@ -59,7 +59,7 @@ fn row<'t>(switch: &'t Switch, table: &Table) -> Row<'t> {
             Kind::Quirk | Kind::Behavior => default,
         };
         if is_there {
-            let served = switch.is_served_in(*version) && stage != Some(Stage::GA);
+            let served = switch.is_served_in(*version) && !switch.is_locked_in(*version);
             versions.insert(version.to_string(), InVersion { stage, default, served });
         }
     }
@@ -84,7 +84,7 @@ fn shown(rows: &[Row<'_>], table_of_versions: &Table, paint: Paint) -> String {
         out.push_str(&render(&shown));
         out.push_str("\n\n");
     }
-    out.push_str("* cannot be changed there: it is GA, or what it changes is not served\n");
+    out.push_str("* cannot be changed there: it is always on, or what it changes is not served\n");
     out
 }
 
@@ -112,6 +112,7 @@ switches:
 - {name: Z, kind: Quirk, gives: [A], values: {"1.35": true, "1.36": false}, says: z.}
 - {name: B, kind: Gate, stage: {"1.36": Alpha}, gives: [], values: {"1.35": false, "1.36": false}, says: b.}
 - {name: A, kind: Gate, stage: {"1.35": Beta, "1.36": GA}, gives: [A, host], values: {"1.35": false, "1.36": true}, says: a.}
+- {name: D, kind: Gate, stage: {"1.35": GA, "1.36": GA}, unlocked: ["1.35"], gives: [A], values: {"1.35": true, "1.36": true}, says: d.}
 - {name: C, kind: Behavior, gives: [A], values: {"1.35": false, "1.36": true}, says: c.}
 "#;
 
@@ -119,11 +120,12 @@ switches:
     fn gates_come_before_quirks_by_name_and_behaviours_are_not_shown() {
         let table = Table::read(TABLE).unwrap();
         let rows = rows(&table);
-        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["A", "B", "Z"]);
+        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["A", "B", "D", "Z"]);
         let cells = |at: usize| ["1.35", "1.36"].map(|version| cell(rows[at].versions.get(version)));
         assert_eq!(cells(0), ["Beta off", "GA on*"]);
         assert_eq!(cells(1), ["-", "Alpha off*"]);
-        assert_eq!(cells(2), ["there", "-"]);
+        assert_eq!(cells(2), ["GA on", "GA on*"]);
+        assert_eq!(cells(3), ["there", "-"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::nearest::nearest;
-use super::table::{Kind, Stage, Switch, Table};
+use super::table::{Kind, Switch, Table};
 use super::version::MinorVersion;
 use nodesift_engine::Semantics;
 
@@ -97,7 +97,7 @@ impl<'t> Switches<'t> {
                 let with: Vec<String> = table.versions.iter().filter(has).map(ToString::to_string).collect();
                 return Err(SwitchError::NotInVersion { name, version, with: with.join(", ") });
             }
-            Some(Stage::GA) if !on => return Err(SwitchError::Locked { name, version }),
+            Some(_) if !on && switch.is_locked_in(version) => return Err(SwitchError::Locked { name, version }),
             Some(_) if on != default && !switch.is_served_in(version) => {
                 return Err(SwitchError::NotServed { name, version, default });
             }
@@ -168,6 +168,7 @@ switches:
 - {name: Unserved, kind: Gate, stage: {"1.36": Alpha}, gives: [], values: {"1.34": false, "1.35": false, "1.36": false}, says: b.}
 - {name: Bug, kind: Quirk, gives: [A], values: {"1.34": true, "1.35": true, "1.36": false}, says: c.}
 - {name: Partly, kind: Gate, stage: {"1.35": Alpha, "1.36": Beta}, gives: [B], unserved: ["1.35"], values: {"1.34": false, "1.35": false, "1.36": true}, says: e.}
+- {name: Open, kind: Gate, stage: {"1.35": GA, "1.36": GA}, unlocked: ["1.35"], gives: [A], values: {"1.34": false, "1.35": true, "1.36": true}, says: f.}
 - {name: Other, kind: Behavior, gives: [host], values: {"1.34": true, "1.35": false, "1.36": false}, says: d.}
 "#;
 
@@ -179,8 +180,8 @@ switches:
     #[test]
     fn a_predicate_gets_every_switch_that_names_it_and_no_other() {
         let given = |version| under(version, |switches| Value::from(switches.given_to("A").unwrap()));
-        assert_eq!(given("1.34"), serde_json::json!({"DRAThing": false, "Bug": true}));
-        assert_eq!(given("1.36"), serde_json::json!({"DRAThing": true, "Bug": false}));
+        assert_eq!(given("1.34"), serde_json::json!({"DRAThing": false, "Bug": true, "Open": false}));
+        assert_eq!(given("1.36"), serde_json::json!({"DRAThing": true, "Bug": false, "Open": true}));
         assert!(under("1.34", |switches| switches.given_to("host").or(switches.given_to("C"))).is_none());
         assert!(
             under("1.34", |switches| switches.is_on("Other")) && !under("1.35", |switches| switches.is_on("Other"))
@@ -226,6 +227,8 @@ switches:
         );
         assert!(refused("1.35", "Partly", true).contains("not served for Kubernetes 1.35"));
         assert_eq!((gate("1.35", "Partly", false), gate("1.36", "Partly", false)), (Ok(()), Ok(())));
+        assert_eq!(gate("1.35", "Open", false), Ok(()), "not every gate that is GA is locked");
+        assert!(refused("1.36", "Open", false).contains("cannot be turned off"));
         let quirk = under("1.34", |switches| switches.set_quirk("Bugs", QuirkState::Fixed).unwrap_err().to_string());
         assert_eq!(quirk, "quirk \"Bugs\" is not known; Bug is");
         assert!(under("1.34", |switches| switches.set_quirk("DRAThing", QuirkState::Fixed)).is_err());

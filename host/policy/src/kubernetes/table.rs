@@ -59,6 +59,9 @@ pub struct Switch {
     /// For a gate, its stage in each version that has it.
     #[serde(default)]
     stage: BTreeMap<MinorVersion, Stage>,
+    /// For a gate, versions in which it is GA and can be turned off all the same.
+    #[serde(default)]
+    unlocked: Vec<MinorVersion>,
     /// The predicates that get it, and `host`; nothing where the gate is not served.
     pub gives: Vec<String>,
     /// For a gate, versions in which it is not served though others read it.
@@ -88,7 +91,7 @@ pub enum Stage {
     Alpha,
     /// On or off by default.
     Beta,
-    /// Generally available: always on.
+    /// Generally available: on, and mostly for good.
     GA,
 }
 
@@ -247,6 +250,11 @@ impl Switch {
         self.stage.get(&version).copied()
     }
 
+    /// Whether the gate is always on in a version.
+    pub fn is_locked_in(&self, version: MinorVersion) -> bool {
+        self.stage_in(version) == Some(Stage::GA) && !self.unlocked.contains(&version)
+    }
+
     /// Whether verdicts follow it in a version. A gate that is not served is known by name, and cannot be changed.
     pub fn is_served_in(&self, version: MinorVersion) -> bool {
         !self.gives.is_empty() && !self.unserved.contains(&version)
@@ -276,6 +284,9 @@ impl Switch {
         }
         if let Some(version) = self.unserved.iter().find(|version| !self.stage.contains_key(version)) {
             return Some(format!("unserved: it is no gate of {version}"));
+        }
+        if let Some(version) = self.unlocked.iter().find(|version| self.stage_in(**version) != Some(Stage::GA)) {
+            return Some(format!("unlocked: it is not GA in {version}"));
         }
         let twice = |name: &&String| self.gives.iter().filter(|other| other == name).count() > 1;
         if let Some(name) = self.gives.iter().find(twice) {

@@ -34,7 +34,7 @@ pub trait Facts {
     fn claim_name(&self, claim: u32) -> String;
 
     /// Alternatives that an allocated claim has got, by its number in [`Facts::claims`]: for each of its requests with alternatives the
-    /// number of the one. Asked only for a score.
+    /// numbers of those that have a device. Asked only for a score.
     fn chosen(&self, claim: u32) -> Vec<u32>;
 
     /// Requests with derived attributes in a claim, by its number in [`Facts::claims`]: numbers among the alternatives of all of its

@@ -119,7 +119,7 @@ impl<'a> Plan<'a> {
         query: &mut Query,
     ) -> Result<(), Broken> {
         let first_request = self.requests.len();
-        let knows_distinct = self.switches.knows_capacity;
+        let knows_distinct = self.switches.knows_capacity();
         let is_unknown = |constraint: &Constraint| match constraint.kind {
             ConstraintKind::Match(_) => false,
             ConstraintKind::Distinct(_) => !knows_distinct,
@@ -161,7 +161,7 @@ impl<'a> Plan<'a> {
                 });
             }
             let has_alternatives = request.alternatives.first().ok_or(Broken::Alternatives)?.is_alternative;
-            let refuses = self.switches.knows_capacity && !self.switches.consumable_capacity;
+            let refuses = self.switches.knows_capacity() && !self.switches.consumable_capacity;
             let refused = request.alternatives.iter().position(|asked| refuses && !asked.capacity.is_empty());
             self.requests.push(PlannedRequest {
                 base: &request.base,

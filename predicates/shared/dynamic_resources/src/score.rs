@@ -60,11 +60,10 @@ pub fn score(facts: &impl Facts, rows: usize, switches: &Switches) -> Result<Vec
     Ok(scores)
 }
 
-/// The worth of the alternatives that a search has picked.
+/// The worth of the alternatives that a search has picked: each that has a device counts, and there can be several of one request.
 fn worth(plan: &Plan<'_>, search: &Search<'_>) -> i64 {
-    let chosen = plan.requests.iter().filter(|request| request.has_alternatives).filter_map(|request| {
-        let pick = search.picks().iter().find(|pick| request.asked.contains(&pick.asked))?;
-        plan.asked.get(pick.asked)
-    });
-    chosen.map(|asked| FIRST - i64::from(asked.alternative)).sum()
+    let alternatives = plan.requests.iter().filter(|request| request.has_alternatives);
+    let chosen = alternatives.flat_map(|request| request.asked.clone());
+    let chosen = chosen.filter(|asked| search.picks().iter().any(|pick| pick.asked == *asked));
+    chosen.filter_map(|asked| plan.asked.get(asked)).map(|asked| FIRST - i64::from(asked.alternative)).sum()
 }

@@ -205,7 +205,7 @@ impl<'a> Search<'a> {
                 }
                 let mut fewest = u64::MAX;
                 for asked in request.asked.clone() {
-                    let count = self.count(asked, pools.clone())?;
+                    let count = self.count(asked, request.asked.start, pools.clone())?;
                     self.counts.push(count);
                     fewest = fewest.min(count);
                 }
@@ -225,9 +225,10 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// How many devices are asked for. All of them are listed.
-    fn count(&mut self, place: usize, pools: Range<usize>) -> Result<u64, Stop> {
-        let asked = self.given.plan.asked.get(place).ok_or(Broken::Alternatives)?;
+    /// How many devices are asked for. All of them are listed. `first` is the place of the request's first alternative.
+    fn count(&mut self, place: usize, first: usize, pools: Range<usize>) -> Result<u64, Stop> {
+        let plan = self.given.plan;
+        let asked = plan.asked.get(place).ok_or(Broken::Alternatives)?;
         self.all_from.push(self.all.len());
         if asked.fault.is_some() || matches!(asked.mode, Mode::Unknown(_)) {
             return Err(Stop::Problem(Problem::Asked { asked: place }));
@@ -236,6 +237,12 @@ impl<'a> Search<'a> {
             return Ok(count);
         }
         let before = self.all.len();
+        let is_first_for_all = plan.asked.get(first).is_some_and(|asked| asked.mode == Mode::All);
+        if plan.switches.alternatives_mix && asked.alternative == 1 && is_first_for_all {
+            let from = self.all_from.get(first).copied().ok_or(Broken::Alternatives)?;
+            self.all.extend_from_within(from..);
+            return Ok((self.all.len() - before) as u64);
+        }
         for pool in pools {
             if self.given.devices.pools.get(pool).ok_or(Broken::Pools)?.state != PoolState::Ok {
                 return Err(Stop::Problem(Problem::Pool { asked: place, pool }));
@@ -375,7 +382,10 @@ impl<'a> Search<'a> {
         match self.picks.pick(place.asked, device)? {
             Ok(()) => {
                 self.frames.push(Frame::Only);
-                Ok(Turn::Enter(Place { number: place.number + 1, ..place }))
+                let request = self.given.plan.requests.get(place.request).ok_or(Broken::Alternatives)?;
+                let mixes = self.given.plan.switches.alternatives_mix;
+                let asked = if mixes { request.asked.start } else { place.asked };
+                Ok(Turn::Enter(Place { asked, number: place.number + 1, ..place }))
             }
             Err(Refusal::Unavailable) => Ok(Turn::Back(Dead::End)),
             Err(Refusal::Constraint) => Err(Stop::Problem(Problem::Unsatisfied { asked: place.asked, device })),

@@ -30,10 +30,13 @@ switches! {
     partitionable_devices "DRAPartitionableDevices" true;
     /// Devices can be shared, and requests ask for capacity.
     consumable_capacity "DRAConsumableCapacity" true;
-    /// `distinctAttribute` is known, and a request for capacity is an error where devices cannot be shared.
-    knows_capacity "CapacityAwareAllocator" true;
+    /// Devices with binding conditions can be allocated.
+    binding_conditions "DRADeviceBindingConditions" true;
     /// Each device of a request is looked for among all devices, and not behind the one before.
     experimental_allocator "ExperimentalAllocator" false;
+    /// An alternative for all devices takes one of them, and then what the first alternative still wants. The second alternative selects
+    /// as the first does, where both are for all devices.
+    alternatives_mix "AlternativesForAllMix" false;
     /// `distinctAttribute` remembers one device of each request, the last one.
     distinct_per_request "DistinctAttributePerRequest" true;
     /// `distinctAttribute` only asks whether devices have the attribute.
@@ -63,6 +66,12 @@ impl Default for Switches {
 }
 
 impl Switches {
+    /// Whether `distinctAttribute` is known, and a request for capacity is an error where devices cannot be shared; otherwise it is ignored.
+    /// kube-scheduler takes the oldest of its three allocators that has all features which are on, and the oldest knows neither.
+    pub fn knows_capacity(&self) -> bool {
+        self.consumable_capacity || self.binding_conditions || self.experimental_allocator
+    }
+
     /// Returns the switches of the version with its known bugs mended.
     #[must_use]
     pub fn mended(self) -> Self {
@@ -71,6 +80,7 @@ impl Switches {
             distinct_by_address: false,
             shares_pay_twice: false,
             admin_access_pays: false,
+            alternatives_mix: false,
             ..self
         }
     }

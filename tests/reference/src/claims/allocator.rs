@@ -98,6 +98,7 @@ impl Search<'_> {
         for claim in 0..self.claims.len() {
             running.prepare(claim).map_err(Fault::Error)?;
         }
+        running.selectable.borrow_mut().clear();
         let start = Place { claim: 0, request: 0, alternative: 0, device: 0 };
         match running.allocate_one(start, false, 0) {
             Err(Stop::Error(error)) => Err(Fault::Error(error)),
@@ -156,7 +157,7 @@ impl<'a> Running<'a> {
                 "claim {claim}: number of requested devices {least} exceeds the claim limit of {CLAIM_LIMIT}"
             ));
         }
-        let knows_distinct = switches.has("CapacityAwareAllocator");
+        let knows_distinct = self.knows_capacity();
         let known = |constraint: &Value| {
             is_set(constraint, "matchAttribute") || (knows_distinct && is_set(constraint, "distinctAttribute"))
         };
@@ -169,10 +170,17 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Whether the allocator is not the stable one, which has neither `distinctAttribute` nor capacity. That one is taken where all features
+    /// that it does not support are off. The experimental one of 1.34 is taken for a gate that is on there by default.
+    fn knows_capacity(&self) -> bool {
+        let unsupported = ["DRAConsumableCapacity", "DRADeviceBindingConditions", "ExperimentalAllocator"];
+        unsupported.iter().any(|name| self.search.world.switches.has(name))
+    }
+
     /// Refuses requests for capacity where no device can be shared.
     fn check_capacity(&self, claim: &Value, alternatives: &[Request<'_>]) -> Result<(), String> {
         let switches = self.search.world.switches;
-        if switches.has("DRAConsumableCapacity") || !switches.has("CapacityAwareAllocator") {
+        if switches.has("DRAConsumableCapacity") || !self.knows_capacity() {
             return Ok(());
         }
         match alternatives.iter().find(|request| is_set(request.fields, "capacity")) {
@@ -214,6 +222,9 @@ impl<'a> Running<'a> {
         match asked.request.mode() {
             "ExactCount" => asked.count = usize::try_from(asked.request.count()).unwrap_or(0),
             "All" => {
+                // What matches is kept by the number of the alternative, which is that of the one before where it is counted up too late.
+                let mixes = self.search.world.switches.has("AlternativesForAllMix");
+                let kept_as = if mixes { alternative.saturating_sub(1) } else { alternative };
                 let mut all = Vec::new();
                 for (position, pool) in self.pools.iter().enumerate() {
                     let state = match (pool.is_incomplete, pool.is_invalid) {
@@ -229,7 +240,7 @@ impl<'a> Running<'a> {
                     }
                     for (slice, device) in &pool.devices {
                         let candidate = Candidate { pool: position, slice, device };
-                        let selectable = self.is_selectable((claim, number, alternative), &asked, candidate)?;
+                        let selectable = self.is_selectable((claim, number, kept_as), &asked, candidate)?;
                         if selectable && self.belongs_to_all(&about, &asked.request, candidate)? {
                             all.push(candidate);
                         }
@@ -370,7 +381,12 @@ impl<'a> Running<'a> {
                 )));
             }
         }
-        let outcome = self.allocate_one(Place { device: at.device + 1, ..at }, in_alternative, 0);
+        let mut next = Place { device: at.device + 1, ..at };
+        if self.search.world.switches.has("AlternativesForAllMix") {
+            // The number of the alternative is not handed on.
+            next.alternative = 0;
+        }
+        let outcome = self.allocate_one(next, in_alternative, 0);
         if !matches!(outcome, Ok(true)) {
             self.state.undo();
         }

@@ -222,7 +222,8 @@ fn is_available(world: &World<'_>, claim: &Value, node: &Value) -> bool {
     }
     let selector = json::at(claim, "status.allocation.nodeSelector");
     let reaches = selector.is_null() || node_selector_matches(selector, json::labels(node), json::name(node));
-    reaches && has_operations(world, claim, node) && !binding::has_failed(claim, world.now_s)
+    let waits = world.switches.has("DRADeviceBindingConditions");
+    reaches && has_operations(world, claim, node) && !(waits && binding::has_failed(claim, world.now_s))
 }
 
 /// Whether a node can skip the operations that devices of a claim skip.

@@ -35,11 +35,11 @@ fn score_of(claim: &Value, allocations: &[Value]) -> i64 {
     let requests = list(claim, "spec.devices.requests").iter();
     let score = |request: &Value| {
         let alternatives = list(request, "firstAvailable").iter().zip(0_i64..);
-        let chosen = alternatives.into_iter().find(|(alternative, _)| {
+        let chosen = alternatives.filter(|(alternative, _)| {
             let full = format!("{}/{}", text(request, "name"), text(alternative, "name"));
             results.iter().any(|result| text(result, "request") == full)
         });
-        chosen.map_or(0, |(_, position)| ALTERNATIVES - position)
+        chosen.map(|(_, position)| ALTERNATIVES - position).sum::<i64>()
     };
     requests.map(score).sum()
 }

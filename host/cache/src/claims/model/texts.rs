@@ -3,6 +3,7 @@
 use super::*;
 use crate::limits::CONFIGURATION_BYTES;
 use crate::metadata::{ClaimRecord, Labels};
+use crate::{ClaimRules, Semantics};
 
 fn world(claims: &[Value], classes: &[&str]) -> Arc<Claims> {
     let (mut writer, reader) = new();
@@ -177,6 +178,20 @@ fn an_allocation_is_given_up_when_its_devices_fail_or_take_too_long() {
             assert_eq!(claim.next_change(now_s), later.into_iter().find(|at_s| usable(*at_s) != usable(now_s)));
         }
     }
+}
+
+#[test]
+fn devices_are_not_waited_for_where_binding_conditions_are_off() {
+    let is_broken = json!([{"Broken": "True"}]);
+    let claim = binding(json!("1970-01-01T00:01:40Z"), json!([["Attached"]]), is_broken);
+    let usable = |is_on: bool| {
+        let claims = ClaimRules { binding_conditions: is_on, ..ClaimRules::default() };
+        let (mut writer, reader) = new();
+        writer.set_semantics(Semantics { claims, ..Semantics::default() });
+        writer.publish();
+        reader.snapshot().claims().is_usable_on(&claim, &Labels::default(), "n", 0)
+    };
+    assert_eq!([usable(true), usable(false)], [false, true]);
 }
 
 #[test]

@@ -135,6 +135,10 @@ fn a_table_that_is_incomplete_or_contradicts_itself_is_refused() {
             r#"kind: Gate, stage: {"1.36": Beta}, gives: [A], unserved: ["1.35"], values: {"1.35": false, "1.36": true}"#,
             "unserved: it is no gate of 1.35",
         ),
+        (
+            r#"kind: Gate, stage: {"1.36": Beta}, unlocked: ["1.36"], gives: [A], values: {"1.35": false, "1.36": true}"#,
+            "unlocked: it is not GA in 1.36",
+        ),
         (r#"kind: Behavior, gives: [A, A], values: {"1.35": false, "1.36": true}"#, "gives: A is there twice"),
         (
             r#"kind: Gate, stage: {"1.36": Alpha}, gives: [A], values: {"1.35": false, "1.36": true}"#,

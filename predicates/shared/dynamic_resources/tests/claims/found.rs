@@ -83,13 +83,14 @@ pub fn ask(nodes: &Nodes<'_>, pod: &Value) -> Found {
     found
 }
 
-/// The worth of the alternatives in an allocation, request by request.
+/// The worth of the alternatives in an allocation: of each that has a device.
 fn worth(claims: &[Claim], allocation: &Allocation) -> i64 {
-    let mut chosen: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+    let mut chosen: BTreeMap<(u32, u32, u32), i64> = BTreeMap::new();
     for pick in &allocation.picks {
         let Some(Claim::Unallocated { requests, .. }) = claims.get(pick.claim as usize) else { continue };
         if requests[pick.request as usize].alternatives[pick.alternative as usize].is_alternative {
-            chosen.insert((pick.claim, pick.request), 8 - i64::from(pick.alternative));
+            let worth = 8 - i64::from(pick.alternative);
+            chosen.insert((pick.claim, pick.request, pick.alternative), worth);
         }
     }
     chosen.values().sum()

@@ -80,7 +80,7 @@ pub(super) fn resolve(nodes: &Nodes<'_>, pod: &Value) -> OfPod {
     OfPod { claims: Ok(claims), extended, names, chosen, deriving }
 }
 
-/// For each request of an allocated claim with alternatives the number of the one that has a device.
+/// For each request of an allocated claim with alternatives the numbers of those that have a device.
 fn chosen(claim: &Value) -> Vec<u32> {
     let results = list(claim, "status.allocation.devices.results");
     let has_device = |request: &Value, alternative: &Value| {
@@ -88,10 +88,11 @@ fn chosen(claim: &Value) -> Vec<u32> {
         results.iter().any(|result| text(result, "request") == full)
     };
     let chosen = |request: &Value| {
-        let alternatives = list(request, "firstAvailable").iter();
-        alternatives.zip(0..).find(|(alternative, _)| has_device(request, alternative)).map(|(_, number)| number)
+        let alternatives = list(request, "firstAvailable").iter().zip(0..);
+        let chosen = alternatives.filter(|(alternative, _)| has_device(request, alternative));
+        chosen.map(|(_, number)| number).collect::<Vec<u32>>()
     };
-    list(claim, "spec.devices.requests").iter().filter_map(chosen).collect()
+    list(claim, "spec.devices.requests").iter().flat_map(chosen).collect()
 }
 
 /// The numbers of what derives attributes, among all requests and alternatives of a claim.
