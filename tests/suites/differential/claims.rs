@@ -1,5 +1,6 @@
 //! Claims on devices compared with the reference: random clusters with devices change, and after every few changes verdicts and
-//! reasons of DynamicResources on all pods are those of `nodesift_reference::claims`, with cached verdicts and from fresh ones.
+//! reasons of DynamicResources on all pods are those of `nodesift_reference::claims`, with cached verdicts and from fresh ones. Each
+//! cluster has a version of Kubernetes, by its seed.
 //!
 //! A run has `NODESIFT_CLAIMS_CLUSTERS` (80) clusters with short histories, and `NODESIFT_CLAIMS_HISTORIES` (24) long ones, in which
 //! the engine compares every cached verdict with a fresh one. A difference names its seed: with it as `NODESIFT_SEED` and one
@@ -14,7 +15,6 @@ use nodesift_fixtures::json::{key, name, text};
 use nodesift_fixtures::random::device_history::{Change, DeviceHistory};
 use nodesift_policy::Policy;
 use nodesift_reference::claims::{Selectors, World, judge};
-use nodesift_reference::kubernetes::Switches;
 use nodesift_reference::{Explanation, Filter, filters};
 use prometheus_client::registry::Registry;
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::cases::{self, Tally};
 use crate::comparison::{self, Answered};
 use crate::mirror::{self, Mirror};
 use crate::reuse::Counted;
-use crate::{SHOWN, cases_from_environment, default_policy, runtime};
+use crate::{SHOWN, Under, cases_from_environment, runtime};
 
 /// Default numbers of clusters and of long histories: some seconds of two cores.
 const CLUSTERS: u64 = 80;
@@ -47,14 +47,17 @@ const LEAST_REASONS: usize = 15;
 #[test]
 fn verdicts_about_claims_are_those_of_the_reference() {
     let wanted = cases_from_environment("NODESIFT_CLAIMS_CLUSTERS", CLUSTERS);
-    let done = cases::compare(wanted, |seed| follow(seed, SHORT, &[FIT, CLAIMS], Reuse::On));
+    let worlds = Under::all();
+    let done = cases::compare(wanted, |seed| follow(seed, &worlds, SHORT, &[FIT, CLAIMS], Reuse::On));
     assert!(wanted < CLUSTERS || done.has_every_kind(), "a case does not occur: {done:?}");
+    assert!(wanted < CLUSTERS || done.by_version.len() == worlds.len(), "every version has clusters: {done:?}");
 }
 
 #[test]
 fn kept_verdicts_about_claims_are_those_of_a_fresh_evaluation() {
     let wanted = cases_from_environment("NODESIFT_CLAIMS_HISTORIES", HISTORIES);
-    let done = cases::compare(wanted, |seed| follow(seed, LONG, &[CLAIMS], Reuse::Verified));
+    let worlds = Under::all();
+    let done = cases::compare(wanted, |seed| follow(seed, &worlds, LONG, &[CLAIMS], Reuse::Verified));
     assert!(wanted < HISTORIES || done.has_every_kind(), "a case does not occur: {done:?}");
     let ways = [done.counted.kept, done.counted.patched, done.counted.evaluated];
     assert!(wanted < HISTORIES || ways.iter().all(|count| *count > 0), "a source of verdicts does not occur: {done:?}");
@@ -64,6 +67,8 @@ fn kept_verdicts_about_claims_are_those_of_a_fresh_evaluation() {
 #[derive(Debug, Default)]
 struct Done {
     histories: u64,
+    /// Of the histories: by version.
+    by_version: BTreeMap<String, u64>,
     changes: usize,
     verdicts: usize,
     rejected: usize,
@@ -92,6 +97,9 @@ impl Tally for Done {
 
     fn add(&mut self, other: Self) {
         self.histories += other.histories;
+        for (version, count) in other.by_version {
+            *self.by_version.entry(version).or_default() += count;
+        }
         self.changes += other.changes;
         self.verdicts += other.verdicts;
         self.rejected += other.rejected;
@@ -106,17 +114,18 @@ impl Tally for Done {
 }
 
 /// One history: all pods are asked about in turn, and some of them get what was found for them.
-fn follow(seed: u64, rounds: usize, predicates: &[&str], reuse: Reuse) -> Done {
+fn follow(seed: u64, worlds: &[Under], rounds: usize, predicates: &[&str], reuse: Reuse) -> Done {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut history = DeviceHistory::new(seed);
-    let policy = policy(predicates);
-    let mut mirror = Mirror::new(policy.scheduler_names.clone());
+    let Under { version, policy, switches, .. } = Under::of_seed(worlds, seed);
+    let policy = with_predicates(policy, predicates);
+    let mut mirror = Mirror::new(policy.scheduler_names.clone()).under(&policy);
     mirror.load(history.cluster.objects());
     let time = Arc::new(AtomicI64::new(history.now_s));
     let (engine, registry) = engine(&policy, &mirror, reuse, &time);
     let selectors = Selectors::default();
     let filters = filters::named(predicates);
-    let mut done = Done { histories: 1, ..Done::default() };
+    let mut done = Done { histories: 1, by_version: BTreeMap::from([(version.clone(), 1)]), ..Done::default() };
     for round in 0..=rounds {
         if round > 0 {
             let changes = history.advance();
@@ -124,18 +133,18 @@ fn follow(seed: u64, rounds: usize, predicates: &[&str], reuse: Reuse) -> Done {
             apply(&mut mirror, &changes);
             time.store(history.now_s, Ordering::Relaxed);
         }
-        let switches = Switches::documented();
         let mut pods: Vec<Value> = history.cluster.all("Pod").cloned().collect();
         random.shuffle(&mut pods);
         for pod in pods.iter().take(ASKED) {
             let (cluster, in_flight) = (&history.cluster, &history.in_flight);
-            let world = World { cluster, in_flight, now_s: history.now_s, switches: &switches };
+            let world = World { cluster, in_flight, now_s: history.now_s, switches };
             let (expected, mut found) = explanation(&world, &selectors, &filters, pod);
             done.count(&world, &expected, found.len());
             let differences = ask(&mut random, &engine, &world, pod, &expected);
             if !differences.is_empty() {
                 let shown = differences.iter().take(SHOWN).map(|line| format!("\n  {line}")).collect::<String>();
-                done.differences.push(format!("seed {seed}, round {round}, {}:{shown}\n  pod {pod}", key(pod)));
+                done.differences
+                    .push(format!("seed {seed}, {version}, round {round}, {}:{shown}\n  pod {pod}", key(pod)));
                 return done;
             }
             if let Some((_, allocations)) = found.pop_first().filter(|_| random.usize(0..DECIDED) == 0) {
@@ -219,9 +228,9 @@ fn apply(mirror: &mut Mirror, changes: &[Change]) {
     mirror.follow(&[]);
 }
 
-/// The default policy with these predicates only.
-fn policy(predicates: &[&str]) -> Policy {
-    let mut policy = default_policy();
+/// A policy with these predicates only.
+fn with_predicates(policy: &Policy, predicates: &[&str]) -> Policy {
+    let mut policy = policy.clone();
     policy.predicates.retain(|predicate| predicates.contains(&predicate.name.as_str()));
     policy
 }

@@ -35,6 +35,7 @@ mod victims;
 mod why;
 mod wide;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -93,7 +94,7 @@ fn engine_and_reference_agree_on_random_histories() {
 
     let next = AtomicU64::new(0);
     let work = || {
-        let mut done = Tally::default();
+        let mut done: BTreeMap<&str, Tally> = BTreeMap::new();
         let mut differences = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -101,17 +102,21 @@ fn engine_and_reference_agree_on_random_histories() {
                 return (done, differences);
             }
             let seed = seeds.get(number);
-            let under = &worlds[fastrand::Rng::with_seed(seed).usize(..worlds.len())];
-            done.add(compare_history(seed, under, &mut differences));
+            let under = Under::of_seed(&worlds, seed);
+            done.entry(&under.version).or_default().add(compare_history(seed, under, &mut differences));
         }
     };
-    let results: Vec<(Tally, Vec<String>)> = cases::on_each_core(work);
+    let results: Vec<(BTreeMap<&str, Tally>, Vec<String>)> = cases::on_each_core(work);
 
-    let mut done = Tally::default();
-    let mut differences = Vec::new();
-    for (tally, found) in results {
-        done.add(tally);
+    let (mut by_version, mut differences) = (BTreeMap::<&str, Tally>::new(), Vec::new());
+    for (tallies, found) in results {
+        tallies.into_iter().for_each(|(version, tally)| by_version.entry(version).or_default().add(tally));
         differences.extend(found);
+    }
+    let mut done = Tally::default();
+    for (version, tally) in &by_version {
+        println!("{version}: {tally:?}");
+        done.add(*tally);
     }
     println!("{done:?} in {:.1} s", started.elapsed().as_secs_f32());
     assert!(
@@ -122,6 +127,7 @@ fn engine_and_reference_agree_on_random_histories() {
     );
     assert_eq!(done.clusters, count, "clusters");
     assert!(done.rejected > 0 && done.feasible > 0, "some nodes fit and some do not");
+    assert!(count < CLUSTERS || by_version.len() == worlds.len(), "every version has clusters");
 }
 
 /// Counts of what was compared.
@@ -242,6 +248,12 @@ impl Under {
         let (policy, filters) = (default_policy(), filters::default_of("1.36"));
         let mended = Self { version: "1.36 mended".to_owned(), policy, filters, switches: Switches::documented() };
         released.chain([mended]).collect()
+    }
+
+    /// The one that a seed has. Seeds of a run follow each other, so that each has as many of them.
+    fn of_seed(worlds: &[Self], seed: u64) -> &Self {
+        let place = usize::try_from(seed % worlds.len() as u64).expect("less than there are");
+        &worlds[place]
     }
 }
 

@@ -7,6 +7,7 @@
 mod arguments;
 mod contrast;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use nodesift_cache::Row;
@@ -63,6 +64,8 @@ fn scores_of_pods_with_devices_are_those_of_the_reference() {
 #[derive(Debug, Default)]
 struct Tally {
     pods: u64,
+    /// Of the pods: by version, and whether the arguments are the default ones.
+    by_version: BTreeMap<String, u64>,
     /// Pods and nodes on which they fit.
     pairs: u64,
     /// Raw scores, and pods that a scorer has nothing to say about.
@@ -93,6 +96,9 @@ impl cases::Tally for Tally {
 
     fn add(&mut self, other: Self) {
         self.pods += other.pods;
+        for (version, count) in other.by_version {
+            *self.by_version.entry(version).or_default() += count;
+        }
         self.pairs += other.pairs;
         self.scores += other.scores;
         self.skips += other.skips;
@@ -258,6 +264,7 @@ impl Scene {
             }
         }
         tally.pods += 1;
+        *tally.by_version.entry(self.under.about.clone()).or_default() += 1;
         tally.pairs += feasible.len() as u64;
         tally.assumed += u64::from(is_assumed);
         let expected = scores::score(&world, pod, &feasible);

@@ -97,10 +97,11 @@ pub(super) fn random(random: &mut Rng) -> Under {
     under(about, &spec, filters, switches, profile)
 }
 
-/// Scorers that read devices, under 1.36: that of claims, and those of resources where devices that serve an extended resource are to be
-/// counted.
+/// Scorers that read devices: that of claims, under a version that has it, and those of resources where devices that serve an extended
+/// resource are to be counted, under one in which they serve it.
 pub(super) fn about_devices(random: &mut Rng, is_counted: bool) -> Under {
-    let mut profile = built(Profile::default_of("1.36"));
+    let version = *random.pick(if is_counted { &["1.36", "1.37"][..] } else { &["1.35", "1.36", "1.37"][..] });
+    let mut profile = built(Profile::default_of(version));
     for name in SCORERS {
         profile = profile.with_weight(name, None);
     }
@@ -117,9 +118,9 @@ pub(super) fn about_devices(random: &mut Rng, is_counted: bool) -> Under {
         written.push(json!({"name": name, "weight": weight, "args": arguments}));
         profile = profile.with_weight(name, Some(weight)).with_arguments(name, arguments);
     }
-    let spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": "1.36", "scores": written});
-    let (filters, switches) = (filters::default_of("1.36"), Switches::from_version("1.36"));
-    under("1.36 with devices".to_owned(), &spec, filters, switches, profile)
+    let spec = json!({"schedulerNames": ["default-scheduler"], "kubernetes": version, "scores": written});
+    let (filters, switches) = (filters::default_of(version), Switches::from_version(version));
+    under(format!("{version} with devices"), &spec, filters, switches, profile)
 }
 
 fn under(about: String, spec: &Value, filters: Vec<Filter>, switches: Switches, profile: Profile) -> Under {
