@@ -8,7 +8,23 @@ use std::collections::BTreeMap;
 const TABLE: &str = include_str!("../../../predicates/kubernetes.yaml");
 
 /// The versions that the table knows, the oldest first.
-pub const VERSIONS: [&str; 4] = ["1.34", "1.35", "1.36", "1.37"];
+///
+/// # Panics
+/// The table has none.
+pub fn versions() -> Vec<&'static str> {
+    let line = TABLE.lines().find_map(|line| line.strip_prefix("versions: ")).unwrap_or_default();
+    let versions: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
+    assert!(!versions.is_empty(), "the table has no versions");
+    versions
+}
+
+/// The newest version that the table knows.
+///
+/// # Panics
+/// The table has none.
+pub fn newest() -> &'static str {
+    versions().last().copied().unwrap_or_default()
+}
 
 /// Which switches are on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,7 +44,7 @@ pub fn explain(cluster: &Cluster, pod: &Value, filters: &[Filter]) -> Explanatio
 /// files, or a server of that version.
 pub fn explain_newest(cluster: &Cluster, pod: &Value) -> Explanation {
     static NEWEST: LazyLock<(Vec<Filter>, Switches)> = LazyLock::new(|| {
-        let [.., newest] = kubernetes::VERSIONS;
+        let newest = kubernetes::newest();
         (filters::default_of(newest), Switches::from_version(newest))
     });
     let (filters, switches) = &*NEWEST;

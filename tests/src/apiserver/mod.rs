@@ -37,7 +37,9 @@ pub use script::{Fault, Verb};
 use store::{Entry, Store, Version};
 
 /// Release that a server is by default: of the newest version whose verdicts are known.
-const NEWEST: &str = "v1.37.2";
+fn newest() -> String {
+    format!("v{}.2", nodesift_reference::kubernetes::newest())
+}
 
 /// Number of lists stored for their next pages; a request for a page of an older one is answered with 410.
 const LISTS_KEPT: usize = 64;
@@ -277,7 +279,7 @@ impl Default for Shared {
             watch_time: Mutex::default(),
             bookmark_period: Mutex::default(),
             token: Mutex::default(),
-            release: Mutex::new(Some(NEWEST.to_owned())),
+            release: Mutex::new(Some(newest())),
             frozen: AtomicBool::default(),
             connections: Mutex::default(),
             listening: Mutex::default(),

@@ -44,7 +44,7 @@ use nodesift_engine::{Depth, Engine, Nodes, Options, Phase, PodRef, Query};
 use nodesift_fixtures::random::History;
 use nodesift_fixtures::{Cluster, json};
 use nodesift_policy::Policy;
-use nodesift_reference::kubernetes::{VERSIONS, documented_policy};
+use nodesift_reference::kubernetes::{documented_policy, versions};
 use nodesift_reference::{Explanation, Filter, Switches, explain_under, filters};
 use nodesift_sandbox::Runtime;
 use nodesift_tests::compiled;
@@ -241,7 +241,7 @@ struct Under {
 impl Under {
     /// Every version as released, and 1.36 with its quirks mended.
     fn all() -> Vec<Self> {
-        let released = VERSIONS.into_iter().map(|version| {
+        let released = versions().into_iter().map(|version| {
             let (policy, filters) = (policy_by(version), filters::default_of(version));
             Self { version: version.to_owned(), policy, filters, switches: Switches::from_version(version) }
         });

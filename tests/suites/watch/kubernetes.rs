@@ -1,6 +1,7 @@
 //! The version of Kubernetes that a policy follows: that of the API server, at the start, after an outage, outside of what is known, and
 //! where the server does not tell it. Start at [`followed`].
 
+use nodesift_reference::kubernetes::newest;
 use nodesift_tests::apiserver::ApiServer;
 use nodesift_tests::http::get;
 use nodesift_tests::machine::beside_others;
@@ -93,7 +94,7 @@ fn the_version_of_the_server_is_followed_from_the_start_and_after_an_outage() {
 #[test]
 fn a_server_of_an_unknown_version_gets_the_nearest_and_everybody_is_told() {
     let _beside = beside_others();
-    for (release, version) in [("v1.99.0", "1.37"), ("v1.20.0", "1.34")] {
+    for (release, version) in [("v1.99.0", newest()), ("v1.20.0", "1.34")] {
         let world = World::new(server(Some(release)));
         assert_eq!(followed(&world.sidecar), told(version, "nearest-to-server", release));
         let warning = format!("the API server is {release}, which is not known");
@@ -107,7 +108,7 @@ fn a_server_of_an_unknown_version_gets_the_nearest_and_everybody_is_told() {
 fn a_server_that_does_not_tell_its_version_gets_the_newest_until_it_does() {
     let _beside = beside_others();
     let world = World::new(server(None));
-    assert_eq!(followed(&world.sidecar), told("1.37", "server-unknown", ""));
+    assert_eq!(followed(&world.sidecar), told(newest(), "server-unknown", ""));
     assert!(ready(&world.sidecar).contains("the API server has not told its version"));
     world.server.set_release(Some("v1.36.5"));
     becomes(&world.sidecar, &told("1.36", "server", "v1.36.5"));

@@ -17,7 +17,7 @@ pub struct Profile {
     pub(super) image_volumes_are_counted: bool,
 }
 
-/// Plugins of the default profile with their weights, as of 1.37.
+/// Plugins of the default profile with their weights, as of 1.37 and later.
 const DEFAULT: [(&str, i64); 9] = [
     ("TaintToleration", 3),
     ("NodeAffinity", 2),
@@ -38,7 +38,7 @@ impl Profile {
         if version == "1.34" {
             weights.remove("DynamicResources");
         }
-        if version != "1.37" {
+        if matches!(version, "1.34" | "1.35" | "1.36") {
             weights.remove("VolumeBinding");
         }
         Self {

@@ -3,7 +3,7 @@
 
 use nodesift_fixtures::Rng;
 use nodesift_policy::Policy;
-use nodesift_reference::kubernetes::VERSIONS;
+use nodesift_reference::kubernetes::versions;
 use nodesift_reference::scores::Profile;
 use nodesift_reference::{Filter, Switches, filters};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The default scorers of a version, or random arguments and weights under it.
 pub(super) fn random(random: &mut Rng) -> Under {
-    let version = *random.pick(&VERSIONS);
+    let version = *random.pick(&versions());
     let is_default = random.chance(40);
     let (filters, switches) = (filters::default_of(version), Switches::from_version(version));
     let mut profile = built(Profile::default_of(version));

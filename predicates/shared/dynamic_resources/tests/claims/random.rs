@@ -8,7 +8,7 @@ use nodesift_fixtures::json::{self, at, list, name};
 use nodesift_fixtures::random::claims::DeviceCluster;
 use nodesift_fixtures::{Cluster, Rng};
 use nodesift_reference::claims::{Selectors, World, judge};
-use nodesift_reference::kubernetes::{Switches, VERSIONS};
+use nodesift_reference::kubernetes::{Switches, versions};
 use serde_json::{Value, json};
 
 use crate::found::{Found, Verdicts, ask, differences, up_to_cel};
@@ -49,7 +49,7 @@ fn answers_are_those_of_the_reference() {
                 twist_pod(rng, pod);
             }
         });
-        let version = VERSIONS[rng.below(VERSIONS.len())];
+        let version = *rng.pick(&versions());
         let switches = Switches::from_version(version);
         let switches = if rng.chance(30) { switches.mended() } else { switches };
         let world = World { cluster: &made.cluster, in_flight: &[], now_s: 0, switches: &switches };
