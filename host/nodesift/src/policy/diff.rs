@@ -1,7 +1,8 @@
 //! `nodesift policy diff`: which pods and nodes another policy would decide otherwise, and which other nodes would be best, over the cluster
-//! of files. `scores` has what it says of scorers and scores. Start at [`diff`].
+//! of files. `scores` has what it says of scorers and scores, `switches` what two versions of Kubernetes do otherwise. Start at [`diff`].
 
 mod scores;
+mod switches;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,7 +23,9 @@ use nodesift_engine::{
     ActivePolicy, Alternative, Answer, Change, Differences, Engine, Error, KubernetesVersion, Options, OverlaySpec,
     PodAnswer, PodDifference, PodRef, Query, ScoreRequest, ScorerChanges, limits,
 };
+use nodesift_policy::kubernetes::Table;
 use scores::{Best, BestNodes};
+use switches::ChangedSwitch;
 
 /// Examples of each predicate and direction.
 const EXAMPLES: usize = 3;
@@ -229,6 +232,9 @@ struct Document<'a> {
     /// Calls of predicates and scorers that failed, by either policy: what their failure policies decide is compared.
     faults: usize,
     examples: Vec<PredicateExamples<'a>>,
+    /// Switches that may be the cause, where the versions differ and some verdict does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    switches: Vec<ChangedSwitch<'a>>,
     /// How the scorers of the policies differ.
     scorers: Scorers<'a>,
     /// Examples of pods whose best nodes change.
@@ -315,9 +321,19 @@ impl<'a> Out<'a> {
             summary: Summary::new(&self.differences),
             faults: self.faults,
             examples: examples.collect(),
+            switches: self.switches(),
             scorers: Scorers::from(&self.scorers),
             best: &self.best,
         }
+    }
+
+    /// The switches that may be the cause of differences; none where there are no differences.
+    fn switches(&self) -> Vec<ChangedSwitch<'static>> {
+        if self.examples.is_empty() {
+            return Vec::new();
+        }
+        let differs = |name: &str| self.examples.keys().any(|(predicate, _)| **predicate == *name);
+        switches::changed(Table::built_in(), &self.kubernetes, differs)
     }
 
     fn finish(&self) -> anyhow::Result<()> {
@@ -362,6 +378,10 @@ impl<'a> Out<'a> {
         }
         if !self.examples.is_empty() {
             let _infallible = writeln!(out, "\n{}", render(&rows));
+        }
+        let switches = self.switches();
+        if !switches.is_empty() {
+            let _infallible = writeln!(out, "\n{}", switches::table_of(&switches, paint));
         }
         if !self.best.is_empty() {
             let _infallible = writeln!(out, "\n{}", render(&scores::table_of(&self.best, paint)));
