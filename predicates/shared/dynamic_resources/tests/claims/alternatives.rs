@@ -1,5 +1,6 @@
-//! Requests whose alternatives ask for all devices, which kube-scheduler mixes up until 1.35. The devices are those that the allocators of
-//! `k8s.io/dynamic-resource-allocation` 0.34.10, 0.35.6, 0.36.5 and 0.37.2 have picked for the same objects.
+//! Requests whose alternatives ask for all devices, which kube-scheduler mixes up until 1.35. The devices of 1.35 are those that
+//! `k8s.io/dynamic-resource-allocation` 0.35.6 has picked for the same objects; those of the others follow from the sources of 0.34.10,
+//! 0.36.5 and 0.37.2.
 
 use nodesift_fixtures::Cluster;
 use nodesift_fixtures::json::{list, text};
