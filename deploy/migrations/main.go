@@ -13,12 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/record"
 )
 
 const (
@@ -44,15 +40,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Per node 25 at once and then one in five minutes; more of one reason in ten minutes become one that is counted.
-	events := record.NewBroadcaster()
+	recorder, events := newRecorder(cluster)
 	defer events.Shutdown()
-	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events("")})
-	recorder := events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "nodesift-migrations"})
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	c := &controller{sidecar: reach(flag.Arg(0)), cluster: cluster, recorder: recorder, pause: func() <-chan time.Time { return time.After(retry) }}
