@@ -123,8 +123,9 @@ func runs() int {
 // longer to answer again than one alone (0.3 s at most on two cores, one of them busy); eight have to wait for a core (0.9 s).
 const mostRunsAtOnce = 4
 
-// runsAtOnce are fewer on a slow machine.
-func runsAtOnce() int { return max(1, int(mostRunsAtOnce*time.Second/scaled(time.Second))) }
+// runsAtOnce are fewer on a slow machine, where limits are longer as well, but never one: the other core is kept busy until the last has
+// ended, and most of a run is waiting.
+func runsAtOnce() int { return max(2, int(mostRunsAtOnce*time.Second/scaled(time.Second))) }
 
 // spin keeps a core busy until it is told to stop.
 func spin(stop <-chan struct{}) {

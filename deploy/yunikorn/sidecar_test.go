@@ -67,7 +67,11 @@ func (p *process) run() {
 	}
 	defer log.Close()
 	p.command = exec.Command(p.binary, "serve", "--sample", "--no-tcp", "--socket", p.socket())
-	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "XDG_CACHE_HOME=" + p.folder, "NO_COLOR=1"}
+	cache := os.Getenv("NODESIFT_TEST_CACHE")
+	if cache == "" {
+		cache = p.folder
+	}
+	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "XDG_CACHE_HOME=" + cache, "NO_COLOR=1"}
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {
 		p.t.Fatal(err)

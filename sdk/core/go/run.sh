@@ -29,6 +29,9 @@ case ${1:-} in
         [[ $products = /* ]] || products=$root/$products
         export NODESIFT_BINARY=${NODESIFT_BINARY:-$products/debug/nodesift}
         [ -z "${CI:-}" ] || [ -x "$NODESIFT_BINARY" ] || fail "$NODESIFT_BINARY is not built"
+        # Where the suites in Rust keep compiled predicates: else three sidecars would compile them all. What is in it is executed.
+        export NODESIFT_TEST_CACHE=$products/tmp
+        mkdir -p -m 0700 "$NODESIFT_TEST_CACHE"
         for module in sdk/core/go deploy/yunikorn deploy/migrations; do
             cd "$root/$module"
             unformatted=$(gofmt -l .)

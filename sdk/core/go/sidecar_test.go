@@ -24,7 +24,7 @@ var target string
 // The binary; empty where there is none.
 var binary string
 
-// Where the sidecars of these tests keep compiled predicates.
+// Where the sidecars of these tests keep compiled predicates: NODESIFT_TEST_CACHE, or a folder of this run.
 var cacheFolder string
 
 func TestMain(m *testing.M) {
@@ -50,11 +50,12 @@ func run(m *testing.M) int {
 		return m.Run()
 	}
 	binary = path
-	cacheFolder, err = os.MkdirTemp("", "nodesift")
-	if err != nil {
-		panic(err)
+	if cacheFolder = os.Getenv("NODESIFT_TEST_CACHE"); cacheFolder == "" {
+		if cacheFolder, err = os.MkdirTemp("", "nodesift"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(cacheFolder)
 	}
-	defer os.RemoveAll(cacheFolder)
 	sample, err := start("--sample")
 	if err != nil {
 		fmt.Println(err)
