@@ -58,6 +58,14 @@ pub(crate) fn first_marked(patterns: &[u8], from: usize) -> Option<usize> {
     patterns.get(clear..)?.iter().position(|pattern| *pattern != 0).map(|at| from + clear + at)
 }
 
+/// Code 1 in the rows with any bit, 0 in the others.
+pub(crate) fn codes_of_marked(patterns: &[u8]) -> Vec<u16> {
+    let mut codes = vec![0; patterns.len()];
+    // In blocks: collected row by row, entries are widened one by one.
+    update(&mut codes, patterns, |_, pattern| u16::from(pattern != 0));
+    codes
+}
+
 /// Sets `code` in the rows with this pattern and clears the pattern. These rows must have code 0 before.
 pub(crate) fn assign_code(codes: &mut [u16], patterns: &mut [u8], pattern: u8, code: u16) {
     update(codes, patterns, |before, known| before | if known == pattern { code } else { 0 });
@@ -74,6 +82,11 @@ pub fn mark_short(patterns: &mut [u8], column: &[i64], amount: i64, bit: u8) {
 /// Sets `bit` in the rows whose pattern has a bit of `among` and where `amount` is greater than the entry of `column`.
 pub fn mark_short_among(patterns: &mut [u8], among: u8, column: &[i64], amount: i64, bit: u8) {
     mark_blocks(patterns, column, |patterns, column| lanes::mark_short_among(patterns, among, column, amount, bit));
+}
+
+/// Sets `bit` in the rows where the entry of `column` is greater than `most`.
+pub fn mark_above(patterns: &mut [u8], column: &[u32], most: u32, bit: u8) {
+    mark_blocks(patterns, column, |patterns, column| lanes::mark_above(patterns, column, most, bit));
 }
 
 /// Sets `bit` in the rows whose entry of `column` is none of `codes`.
@@ -119,7 +132,7 @@ fn mark_by_comparison(patterns: &mut [u8], column: &[u32], codes: [u32; MAX_COMP
 }
 
 /// Looks every code up in the table: a table of at most sixteen entries in one vector register, a larger one with one
-/// load per row.
+/// load per row, or one per sixteen rows whose codes ascend one by one.
 fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], default: u8) {
     let mut small = [default; LANES];
     if let Some(entries) = small.get_mut(..table.len()) {
@@ -128,11 +141,21 @@ fn mark_by_lookup(patterns: &mut [u8], column: &[u32], table: &[u8], default: u8
             lanes::mark_looked_up(patterns, column, &small, default);
         });
     }
-    mark_blocks(patterns, column, |patterns, column| {
-        for lane in 0..LANES {
-            patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(default);
+    mark_blocks(patterns, column, |patterns, column| match entries_of_run(column, table) {
+        Some(entries) => patterns.iter_mut().zip(entries).for_each(|(pattern, bits)| *pattern |= bits),
+        None => {
+            for lane in 0..LANES {
+                patterns[lane] |= table.get(column[lane] as usize).copied().unwrap_or(default);
+            }
         }
     });
+}
+
+/// The entries of a table for codes that ascend one by one, as those of host names do over most rows: they are side by side. None for
+/// other codes, and where the table ends before the last.
+#[inline]
+fn entries_of_run<'a>(codes: &[u32; LANES], table: &'a [u8]) -> Option<&'a [u8; LANES]> {
+    if lanes::is_run(codes) { table.get(codes[0] as usize..)?.first_chunk() } else { None }
 }
 
 /// Calls `mark` with sixteen patterns and their sixteen entries of `column` at a time. The last call is padded with
@@ -238,6 +261,22 @@ mod tests {
     }
 
     #[test]
+    fn rows_above_the_greatest_allowed_entry_are_marked() {
+        on_random_columns(|random, rows, seed| {
+            let column: Vec<u32> =
+                (0..rows).map(|_| random.choice([0, 1, 2, i32::MAX as u32, u32::MAX]).unwrap_or(3)).collect();
+            let most = random.choice([0, 1, i32::MAX as u32, u32::MAX - 1, u32::MAX]).unwrap_or(2);
+            let before = patterns(random, rows);
+            let mut after = before.clone();
+            mark_above(&mut after, &column, most, 16);
+            for row in 0..rows {
+                let expected = if column[row] > most { before[row] | 16 } else { before[row] };
+                assert_eq!(after[row], expected, "{seed}, most {most}, row {row}");
+            }
+        });
+    }
+
+    #[test]
     fn inside_and_outside_are_opposites() {
         on_random_columns(|random, rows, seed| {
             let values = [12, 40][random.usize(..2)];
@@ -296,11 +335,18 @@ mod tests {
     fn every_row_has_the_bits_of_its_code_in_the_table() {
         on_random_columns(|random, rows, seed| {
             let values = [12, 300][random.usize(..2)];
-            let column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
+            let mut column: Vec<u32> = (0..rows).map(|_| random.u32(..values)).collect();
+            if random.bool() {
+                // Codes that ascend one by one, from the end of most tables on as well, and some that do not.
+                let first = random.choice([0, 1, 20, u32::MAX - 200]).unwrap_or(3);
+                let others = random.usize(..3);
+                (first..).zip(&mut column).for_each(|(code, entry)| *entry = code);
+                (0..others).filter_map(|_| random.choice(0..rows)).for_each(|row| column[row] = 7);
+            }
             let default = random.u8(..3) << 4;
             // From a table of equal entries to one of mostly different entries.
             let differing = random.u8(..4);
-            let table: Vec<u8> = (0..random.usize(..40))
+            let table: Vec<u8> = (0..random.usize(..80))
                 .map(|_| if random.u8(..8) < 2 * differing { random.u8(..=differing) << 4 } else { default })
                 .collect();
             let before = patterns(random, rows);

@@ -185,10 +185,8 @@ impl Verdict {
             return Self::FitsAll;
         }
         if bits.is_power_of_two() {
-            // There is one failure, so the bit itself is the code.
-            let place = bits.trailing_zeros();
-            let codes = patterns.iter().map(|pattern| u16::from(*pattern >> place)).collect();
-            return Self::from_codes(codes, vec![failure(bits)]);
+            // There is one failure: every pattern is that bit, or 0.
+            return Self::from_codes(kernels::codes_of_marked(patterns), vec![failure(bits)]);
         }
         let mut row = 0;
         let mut failures = Vec::new();

@@ -6,9 +6,9 @@
 //! eight rows.
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
-pub(super) use portable::{mark_equal, mark_looked_up, mark_short, mark_short_among};
+pub(super) use portable::{is_run, mark_above, mark_equal, mark_looked_up, mark_short, mark_short_among};
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-pub(super) use vector::{mark_equal, mark_looked_up, mark_short, mark_short_among};
+pub(super) use vector::{is_run, mark_above, mark_equal, mark_looked_up, mark_short, mark_short_among};
 
 /// Rows per call: the number of bytes in a vector register.
 pub(super) const LANES: usize = 16;
@@ -19,6 +19,14 @@ type Block = [u8; LANES];
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod portable {
     use super::{Block, LANES};
+
+    /// Whether the codes ascend one by one.
+    #[inline]
+    pub(in super::super) fn is_run(codes: &[u32; LANES]) -> bool {
+        let [first, ..] = *codes;
+        // Looks at every code, without an early exit, so that the loop vectorises.
+        (0..).zip(codes).fold(0, |differing, (lane, code)| differing | (code.wrapping_sub(first) ^ lane)) == 0
+    }
 
     /// Sets `bit` in the rows where `amount` is greater than the entry of the column.
     #[inline]
@@ -39,6 +47,14 @@ mod portable {
     ) {
         for (pattern, has) in patterns.iter_mut().zip(column) {
             *pattern |= if *pattern & among != 0 && amount > *has { bit } else { 0 };
+        }
+    }
+
+    /// Sets `bit` in the rows where the entry of the column is greater than `most`.
+    #[inline]
+    pub(in super::super) fn mark_above(patterns: &mut Block, column: &[u32; LANES], most: u32, bit: u8) {
+        for (pattern, has) in patterns.iter_mut().zip(column) {
+            *pattern |= if *has > most { bit } else { 0 };
         }
     }
 
@@ -75,14 +91,22 @@ mod portable {
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod vector {
     use core::arch::wasm32::{
-        i8x16_shuffle, i16x8_shuffle, i32x4_shuffle, i64x2, i64x2_gt, i64x2_splat, u8x16_swizzle, u32x4, u32x4_eq,
-        u32x4_min, u32x4_splat, u64x2, u64x2_extract_lane, v128, v128_or,
+        i8x16_shuffle, i16x8_shuffle, i32x4_shuffle, i64x2, i64x2_gt, i64x2_splat, u8x16_swizzle, u32x4, u32x4_add,
+        u32x4_eq, u32x4_gt, u32x4_min, u32x4_splat, u64x2, u64x2_extract_lane, v128, v128_any_true, v128_or, v128_xor,
     };
 
     use super::{Block, LANES};
 
     /// One byte per row; the first row is the lowest byte of the first word.
     type Words = [u64; 2];
+
+    pub(in super::super) fn is_run(codes: &[u32; LANES]) -> bool {
+        let first = u32x4_add(u32x4_splat(codes[0]), u32x4(0, 1, 2, 3));
+        let [a, b, c, d] = quarters(codes);
+        let differing = |codes, from| v128_xor(codes, u32x4_add(first, u32x4_splat(from)));
+        let (ab, cd) = (v128_or(differing(a, 0), differing(b, 4)), v128_or(differing(c, 8), differing(d, 12)));
+        !v128_any_true(v128_or(ab, cd))
+    }
 
     pub(in super::super) fn mark_short(patterns: &mut Block, column: &[i64; LANES], amount: i64, bit: u8) {
         let short = short(column, amount);
@@ -104,6 +128,12 @@ mod vector {
             let is_among = ((carried >> 7) & repeat(1)) * u64::from(u8::MAX);
             word | (short[at] & is_among & repeat(bit))
         });
+    }
+
+    pub(in super::super) fn mark_above(patterns: &mut Block, column: &[u32; LANES], most: u32, bit: u8) {
+        let is_above = |column: v128| u32x4_gt(column, u32x4_splat(most));
+        let is_above = words(lowest_bytes(quarters(column).map(is_above)));
+        update(patterns, |word, at| word | (is_above[at] & repeat(bit)));
     }
 
     pub(in super::super) fn mark_equal<const CODES: usize>(
