@@ -5,6 +5,7 @@
 //! takes the entry of its code. So the work per row depends neither on the number of pods nor on the length of labels.
 
 use nodesift_sdk::columns::{cluster_pods, node_labels, pod_labels};
+use nodesift_sdk::label_selector::Selector;
 use nodesift_sdk::node_selector::{Matcher, RequiredAffinity};
 use nodesift_sdk::topology::{self, Domain, Sums};
 use nodesift_sdk::{kernels, taints};
@@ -40,8 +41,13 @@ pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
     let columns: Vec<Vec<u32>> = constraints.iter().map(|one| node_labels::column(&one.topology_key)).collect();
     let excluded = excluded(constraints, &columns, rows);
     let (mut patterns, mut failing) = (vec![0; rows], vec![0; rows]);
+    let mut counted: Option<(&Selector, Vec<u32>)> = None;
     for (constraint, codes) in constraints.iter().zip(&columns) {
-        let counts = counts(constraint, rows);
+        // Constraints of a pod mostly count the same pods.
+        let counts = match counted.take() {
+            Some((selector, counts)) if *selector == constraint.selector => counts,
+            _ => counts(constraint, rows),
+        };
         let mask = mask(constraint);
         let sums = topology::sums(codes, &counts, &excluded, mask);
         let domains = || topology::domains(codes, &counts, &excluded, mask);
@@ -51,6 +57,7 @@ pub(crate) fn patterns(constraints: &[Constraint], rows: usize) -> Vec<u8> {
         kernels::mark_by_table(&mut failing, codes, &table, 0);
         // The first constraint that fails decides.
         kernels::update(&mut patterns, &failing, |pattern, failing| if pattern == 0 { failing } else { pattern });
+        counted = Some((&constraint.selector, counts));
     }
     patterns
 }
@@ -111,10 +118,12 @@ fn table(constraint: &Constraint, sums: &Sums, domains: impl FnOnce() -> Vec<Dom
     let this_pod = i64::from(constraint.selector.matches(pod_labels::label));
     // The maximum number of pods that a domain can have now.
     let most = i64::from(constraint.max_skew) + least - this_pod;
-    let mut table: Vec<u8> = match u32::try_from(most) {
-        Ok(most) => sums.pods.iter().map(|pods| if *pods > most { SKEWED } else { 0 }).collect(),
-        Err(_) => vec![if most < 0 { SKEWED } else { 0 }; sums.pods.len()],
-    };
+    let mut table = vec![0; sums.pods.len()];
+    match u32::try_from(most) {
+        Ok(most) => kernels::mark_above(&mut table, &sums.pods, most, SKEWED),
+        Err(_) if most < 0 => table.fill(SKEWED),
+        Err(_) => {}
+    }
     if let Some(absent) = table.first_mut() {
         *absent = MISSING_KEY;
     }
