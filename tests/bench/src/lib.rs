@@ -3,6 +3,7 @@
 mod convert;
 pub mod load;
 pub mod native;
+pub mod streamed;
 
 use std::sync::Arc;
 

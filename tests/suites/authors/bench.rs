@@ -35,7 +35,8 @@ fn check(objects: &[Value], pods: &[&str], nodes: u64, bound: u64) {
         assert!(feasible > 0 && feasible < nodes, "{pod}");
         assert!(pod["warm_ns"].as_u64() < pod["cold_ns"].as_u64(), "a warm query is not faster than a cold one: {pod}");
         // Numbers if the native program is built, otherwise null.
-        let native = ["native_ns", "sandboxed_ns", "sandboxed_by_native"].map(|field| pod.get(field).unwrap());
+        let fields = ["native_ns", "sandboxed_ns", "sandboxed_by_native", "streamed_ns", "sandboxed_by_streamed"];
+        let native = fields.map(|field| pod.get(field).unwrap());
         assert!(native.iter().all(|field| field.is_number()) || native.iter().all(|field| field.is_null()), "{pod}");
     }
 }

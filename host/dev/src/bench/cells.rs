@@ -2,7 +2,6 @@
 
 use comfy_table::{Cell, CellAlignment, Color};
 
-use super::native::NativeFigures;
 use nodesift::terminal::Paint;
 
 /// A figure with an upper bound.
@@ -17,17 +16,14 @@ pub(super) fn above(paint: Paint, figure: u64, target: Option<f64>) -> Cell {
     beside(paint, &grouped(figure), target.map(|target| (shown_target(target), met(target))))
 }
 
-/// The ratio of sandboxed and native code, with an upper bound.
-pub(super) fn native_cell(paint: Paint, native: &NativeFigures, target: Option<f64>) -> Cell {
-    match native.sandboxed_by_native {
-        Some(ratio) => ratio_cell(paint, ratio, target),
-        None => right(Cell::new("-")),
-    }
+/// A ratio that is not measured of every pod, with an upper bound.
+pub(super) fn ratio_or_none(paint: Paint, ratio: Option<f64>, target: Option<f64>) -> Cell {
+    ratio.map_or_else(|| right(Cell::new("-")), |ratio| ratio_cell(paint, ratio, target))
 }
 
-/// The time of native code.
-pub(super) fn natively(native: &NativeFigures) -> Cell {
-    right(Cell::new(native.native_ns.map_or_else(|| "-".to_owned(), |ns| shown(micros(ns)))))
+/// A time that is not measured of every pod.
+pub(super) fn time_or_none(nanos: Option<u64>) -> Cell {
+    right(Cell::new(nanos.map_or_else(|| "-".to_owned(), |nanos| shown(micros(nanos)))))
 }
 
 /// A ratio with an upper bound.

@@ -12,6 +12,7 @@ use anyhow::{Context as _, anyhow, bail};
 use serde::Serialize;
 
 use super::cluster::Cluster;
+use super::results::ratio;
 use crate::measure::NativeTimes;
 use nodesift::exit::Failure;
 
@@ -27,6 +28,11 @@ pub(super) struct NativeFigures {
     pub(super) sandboxed_ns: Option<u64>,
     /// `sandboxed_ns` divided by `native_ns`.
     pub(super) sandboxed_by_native: Option<f64>,
+    /// A plain native loop over the same columns, in the same rounds: one bit per node, and no reasons. `None` for pods that ask for more
+    /// than it knows.
+    pub(super) streamed_ns: Option<u64>,
+    /// `sandboxed_ns` divided by `streamed_ns`.
+    pub(super) sandboxed_by_streamed: Option<f64>,
 }
 
 /// Hint in messages where the program is missing.
@@ -102,12 +108,13 @@ impl NativeRun {
         if line.feasible != feasible {
             bail!("pod {pod}: {} nodes fit with native predicates, {feasible} here", line.feasible);
         }
-        #[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
-        let ratio = line.sandboxed_ns as f64 / line.native_ns.max(1) as f64;
+        let by = |nanos: u64| (ratio(line.sandboxed_ns, nanos) * 100.0).round() / 100.0;
         Ok(NativeFigures {
             native_ns: Some(line.native_ns),
             sandboxed_ns: Some(line.sandboxed_ns),
-            sandboxed_by_native: Some((ratio * 100.0).round() / 100.0),
+            sandboxed_by_native: Some(by(line.native_ns)),
+            streamed_ns: line.streamed_ns,
+            sandboxed_by_streamed: line.streamed_ns.map(by),
         })
     }
 }

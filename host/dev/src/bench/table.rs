@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::cells::{above, below, grouped, micros, native_cell, natively, ratio_cell, right};
+use super::cells::{above, below, grouped, micros, ratio_cell, ratio_or_none, right, time_or_none};
 use super::claims;
 use super::results::{Measured, Results, ratio};
 use nodesift::terminal::{Paint, render, table};
@@ -45,9 +45,19 @@ fn section(results: &Results, paint: Paint) -> String {
 }
 
 fn by_pod(results: &Results, paint: Paint) -> String {
-    let header =
-        ["pod", "nodes that fit", "cold", "warm", "replica bound", "other pod bound", "native", "sandbox/native"];
-    let mut drawing = table(paint, &header, &[1, 2, 3, 4, 5, 6, 7]);
+    let header = [
+        "pod",
+        "nodes that fit",
+        "cold",
+        "warm",
+        "replica bound",
+        "other pod bound",
+        "native",
+        "sandbox/native",
+        "streamed",
+        "sandbox/streamed",
+    ];
+    let mut drawing = table(paint, &header, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
     for (at, pod) in results.pods.iter().enumerate() {
         let of_pod = |targets: [Option<f64>; 4]| targets.get(at).copied().flatten();
         let targets = results.targets;
@@ -58,8 +68,10 @@ fn by_pod(results: &Results, paint: Paint) -> String {
             below(paint, micros(pod.warm_ns), targets.warm),
             below(paint, micros(pod.row_changed_ns), of_pod(targets.row_changed)),
             below(paint, micros(pod.other_row_changed_ns), None),
-            natively(&pod.native),
-            native_cell(paint, &pod.native, targets.sandboxed_by_native),
+            time_or_none(pod.native.native_ns),
+            ratio_or_none(paint, pod.native.sandboxed_by_native, targets.sandboxed_by_native),
+            time_or_none(pod.native.streamed_ns),
+            ratio_or_none(paint, pod.native.sandboxed_by_streamed, targets.sandboxed_by_streamed),
         ]);
     }
     render(&drawing) + "\n"
@@ -151,6 +163,8 @@ mod tests {
                 native_ns,
                 sandboxed_ns: native_ns.map(|_| cold_ns),
                 sandboxed_by_native: native_ns.map(|_| 1.21),
+                streamed_ns: native_ns.map(|_| 12_340),
+                sandboxed_by_streamed: native_ns.map(|_| 4.62),
             },
         };
         let cluster = ClusterFigures {
@@ -189,6 +203,8 @@ mod tests {
             " 57.0 (60 met) ",
             " 102 (100 missed) ",
             " 1.21 (1.5 met)",
+            " 12.3 ",
+            " 4.62 (4 missed)",
             " 114 (",
             " 2.34 (2 missed)",
             ": p99  ",

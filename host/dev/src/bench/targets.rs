@@ -27,6 +27,8 @@ pub(super) struct Targets {
     pub(super) scored_by_warm: Option<f64>,
     /// Cold time in the sandbox divided by native time, a ratio.
     pub(super) sandboxed_by_native: Option<f64>,
+    /// Cold time in the sandbox divided by that of a plain native loop over the same columns, a ratio.
+    pub(super) sandboxed_by_streamed: Option<f64>,
     /// The preemption dry run.
     pub(super) preemption: Option<f64>,
     /// Median latency over the Unix socket.
@@ -55,6 +57,7 @@ pub(super) const NONE: Targets = Targets {
     scored_cold: [None; 4],
     scored_by_warm: None,
     sandboxed_by_native: None,
+    sandboxed_by_streamed: None,
     preemption: None,
     uds_p50: None,
     uds_by_ping: None,
@@ -74,6 +77,7 @@ pub(super) fn for_shape(shape: Shape) -> Targets {
             scored_cold: SCORED_COLD,
             scored_by_warm: Some(2.0),
             sandboxed_by_native: Some(1.5),
+            sandboxed_by_streamed: Some(4.0),
             preemption: Some(50.0),
             uds_p50: Some(80.0),
             uds_by_ping: Some(1.6),

@@ -53,7 +53,7 @@ pub(crate) struct PodTimes {
 /// Nodes that are wanted of a query with scores: a core takes the first, and has others for a pod that is lost to another core.
 const BEST_NODES: usize = 10;
 
-/// One line of `nodesift-native`: medians for one pod, sandboxed and native rounds alternating.
+/// One line of `nodesift-native`: medians for one pod, rounds of each kind in turns.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NativeTimes {
     /// Name of the pod, as in [`Template::name`].
@@ -64,6 +64,8 @@ pub struct NativeTimes {
     pub sandboxed_ns: u64,
     /// Cold, by the same predicates as native code, in nanoseconds.
     pub native_ns: u64,
+    /// A plain native loop over the same columns, in nanoseconds; `None` for pods that ask for more than it knows.
+    pub streamed_ns: Option<u64>,
 }
 
 /// Measures one pod. `uncached` reuses no verdicts, `caching` does; both read the testbed's cache.

@@ -1,17 +1,20 @@
 //! The native figures of `nodesift-dev bench`: whole answers of the default policy about the same cluster, evaluated alternately
 //! in the sandbox and natively, so that both run under the same conditions. Prints one line of JSON per pod.
 //!
-//! Fails if the two answers differ. Both use the same engine code around the predicates.
+//! Fails if the two answers differ. Both use the same engine code around the predicates. In turn with them runs a plain loop over the same
+//! columns, where it finds the same rows.
 #![allow(clippy::print_stdout, reason = "the output is JSON lines")]
 
 use std::hint::black_box;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use nodesift::cluster;
 use nodesift_bench::native;
+use nodesift_bench::streamed::Streamed;
 use nodesift_cache as cache;
 use nodesift_dev::measure::claims::{self, ClaimBed};
 use nodesift_dev::measure::{NativeTimes, Testbed, Times, pods};
@@ -83,7 +86,8 @@ fn main() -> anyhow::Result<()> {
 fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: usize) -> anyhow::Result<()> {
     let natively = || native::answer(engine, query);
     check(&engine.answer(query, Options::default())?.pods, &natively()?).with_context(|| format!("pod {pod}"))?;
-    let (mut sandboxed_times, mut native_times) = (Vec::new(), Vec::new());
+    let streamed = streamed(engine, query)?;
+    let (mut sandboxed_times, mut native_times, mut streamed_times) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         let started = Instant::now();
         drop(black_box(engine.answer(query, Options::default())?));
@@ -91,12 +95,27 @@ fn measure(engine: &Engine, pod: &str, query: &Query, feasible: usize, rounds: u
         let started = Instant::now();
         drop(black_box(natively()?));
         native_times.push(started.elapsed());
+        if let Some(streamed) = &streamed {
+            let started = Instant::now();
+            drop(black_box(streamed.feasible()));
+            streamed_times.push(started.elapsed());
+        }
     }
     let nanos = |times| u64::try_from(Times::new(times).median().as_nanos());
     let (sandboxed_ns, native_ns) = (nanos(sandboxed_times)?, nanos(native_times)?);
-    let times = NativeTimes { pod: pod.to_owned(), feasible, sandboxed_ns, native_ns };
+    let streamed_ns = streamed.is_some().then(|| nanos(streamed_times)).transpose()?;
+    let times = NativeTimes { pod: pod.to_owned(), feasible, sandboxed_ns, native_ns, streamed_ns };
     println!("{}", serde_json::to_string(&times)?);
     Ok(())
+}
+
+/// The plain loop for the pod of a query; `None` where it does not find the rows of the answer.
+fn streamed(engine: &Engine, query: &Query) -> anyhow::Result<Option<Streamed>> {
+    let Some(pod) = query.pods.first() else { return Ok(None) };
+    let context = Arc::new(engine.context(&engine.snapshot(), pod)?);
+    let answer = engine.answer(query, Options::default())?;
+    let feasible = answer.pods.first().map(|pod| pod.feasible.bitmap(context.rows() as usize));
+    Ok(Streamed::new(&context).filter(|streamed| Some(streamed.feasible()) == feasible))
 }
 
 /// Checks that both answers are equal for every node.

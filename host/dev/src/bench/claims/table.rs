@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::super::cells::{above, below, grouped, micros, native_cell, natively, right, shown};
+use super::super::cells::{above, below, grouped, micros, ratio_or_none, right, shown, time_or_none};
 use super::results::ClaimResults;
 use nodesift::terminal::{Paint, render, table};
 
@@ -39,8 +39,8 @@ fn by_pod(results: &ClaimResults, paint: Paint) -> String {
             below(paint, micros(pod.cold_ns), targets.cold),
             below(paint, micros(pod.allocated_ns), targets.allocated),
             below(paint, micros(pod.warm_ns), targets.warm),
-            natively(&pod.native),
-            native_cell(paint, &pod.native, None),
+            time_or_none(pod.native.native_ns),
+            ratio_or_none(paint, pod.native.sandboxed_by_native, None),
         ]);
     }
     render(&drawing) + "\n"
@@ -91,6 +91,7 @@ mod tests {
                 native_ns: Some(250_000),
                 sandboxed_ns: Some(350_000),
                 sandboxed_by_native: Some(1.4),
+                ..NativeFigures::default()
             },
         };
         let cluster = DeviceFigures {
