@@ -111,19 +111,25 @@ static ns_list_text names(const char *const *given) {
     return (ns_list_text){items, length};
 }
 
-ns_list_text ns_pod_spec_images(void) { return names(pod.images); }
+// A pod without images has one container, with this one, as in cases.yaml.
+static const char *const *images(void) {
+    static const char *const one[] = {"image", NULL};
+    return pod.images == NULL || *pod.images == NULL ? one : pod.images;
+}
+
+ns_list_text ns_pod_spec_images(void) { return names(images()); }
 
 ns_list_text ns_pod_images_containers(void) {
-    ns_list_text images = names(pod.container_images == NULL ? pod.images : pod.container_images);
-    ns_text *items = ns_alloc(images.length * sizeof *items);
-    for (size_t index = 0; index < images.length; index++) {
+    ns_list_text used = names(pod.container_images == NULL ? images() : pod.container_images);
+    ns_text *items = ns_alloc(used.length * sizeof *items);
+    for (size_t index = 0; index < used.length; index++) {
         // As kube-scheduler's ImageLocality compares them: a tag comes after the last slash.
-        const char *name = images.items[index].data, *slash = strrchr(name, '/');
+        const char *name = used.items[index].data, *slash = strrchr(name, '/');
         ns_test_buffer whole = {0};
         ns_test_add(&whole, "%s%s", name, strchr(slash == NULL ? name : slash, ':') == NULL ? ":latest" : "");
         items[index] = (ns_text){whole.data, whole.length};
     }
-    return (ns_list_text){items, images.length};
+    return (ns_list_text){items, used.length};
 }
 
 ns_option_pod_owner_owner ns_pod_owner_controller(void) {

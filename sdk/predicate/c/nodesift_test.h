@@ -51,7 +51,8 @@ typedef struct ns_test_pod {
     int32_t priority;
     const char *priority_class, *service_account, *runtime_class, *scheduler_name;
     bool host_network;
-    // Images of its containers, one each; the first container has the requests. Without images there is one container.
+    // Images of its containers, one each; the first container has the requests. Without images there is one container,
+    // with the image `image`, as in cases.yaml.
     const char *const *images;
     // Take the place of what images and requests say of containers: images in the order of containers, and requests in which every
     // container counts that names no `cpu` or no `memory`.
@@ -134,6 +135,9 @@ const char *ns_test_rejected(ns_test_cluster cluster);
 // The raw scores of the nodes in their order, each as a line `name: score`, and `name: none` without one; or `skipped`, or `failed:
 // reason`, alone. The test fails where the arguments are refused, or the score of a node depends on the other nodes.
 const char *ns_test_scores(ns_test_cluster cluster);
+// The scores from 0 to 100 that the host makes of raw scores, over the nodes that are not infeasible; otherwise as `ns_test_scores`. The
+// test fails too where a score is not from 0 to 100.
+const char *ns_test_normalized(ns_test_cluster cluster);
 // Why these arguments are refused; NULL where they are not.
 const char *ns_test_refused(const char *args);
 // What the predicate has written in the log in the last evaluation, a line each, as `error: text`.
@@ -154,6 +158,9 @@ const char *ns_test_lines(void);
 // Fails the test where the scores are not these: lines as above, in order.
 #define NS_CHECK_SCORES(cluster, ...)                                                                              \
     ns_test_compare(__FILE__, __LINE__, ns_test_scores(cluster), (const char *const[]){__VA_ARGS__, NULL})
+// Fails the test where the scores from 0 to 100 are not these: lines as above, in order.
+#define NS_CHECK_NORMALIZED(cluster, ...)                                                                          \
+    ns_test_compare(__FILE__, __LINE__, ns_test_normalized(cluster), (const char *const[]){__VA_ARGS__, NULL})
 // Fails the test where the condition does not hold.
 #define NS_CHECK(condition) ((condition) ? (void)0 : ns_test_fail(__FILE__, __LINE__, #condition))
 

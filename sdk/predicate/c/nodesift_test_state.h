@@ -50,6 +50,9 @@ int64_t *ns_test_sums(ns_test_value value, const void *question);
 // The same as an unsigned column.
 ns_list_u32 ns_test_numbers(ns_test_value value, const void *question);
 
+// Makes scores of raw scores as the host does over the nodes on which the pod fits; 0 of one that is none.
+void ns_test_normalize(ns_scorer_normalization normalization, int64_t *scores, size_t length);
+
 // The failure of each node, NULL where it fits.
 const ns_failure **ns_test_failures(const ns_test_cluster *cluster, const void *args);
 // The same; where the predicate panics NULL, and the text of the panic.

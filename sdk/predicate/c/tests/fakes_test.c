@@ -97,6 +97,14 @@ static void non_zero(void) {
 
 NS_TEST(requests_count_with_those_of_containers_that_name_none) { evaluate(non_zero); }
 
+static void image_of_none(void) {
+    ns_list_text used = ns_pod_images_containers(), named = ns_pod_spec_images();
+    NS_CHECK(used.length == 1 && ns_equal(used.items[0], NS("image:latest")));
+    NS_CHECK(named.length == 1 && ns_equal(named.items[0], NS("image")));
+}
+
+NS_TEST(a_pod_without_images_has_one_container) { evaluate(image_of_none); }
+
 static void images(void) {
     ns_list_text all = ns_pod_images_containers();
     NS_CHECK(all.length == 4 && ns_equal(all.items[0], NS("b:latest")) && ns_equal(all.items[1], NS("registry:5000/a:latest")));

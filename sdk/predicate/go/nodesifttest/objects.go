@@ -34,7 +34,8 @@ type Pod struct {
 	ServiceAccount  string
 	RuntimeClass    string
 	HostNetwork     bool
-	// Images are those of its containers, one each; the first container has the requests. Without images there is one container.
+	// Images are those of its containers, one each; the first container has the requests. Without images there is one container
+	// with the image `image`, as in `cases.yaml`.
 	Images []string
 	// ContainerImages and NonZeroRequests take the place of what Images and Requests say of containers, where they are not nil: images in the
 	// order of containers, and requests in which every container counts that names no `cpu` or no `memory`.
@@ -130,7 +131,10 @@ func (p Pod) add(host *facts.Host) {
 	host.PodSpecServiceAccount = given(p.ServiceAccount)
 	host.PodSpecRuntimeClass = given(p.RuntimeClass)
 	host.PodSpecHostNetwork = func() bool { return p.HostNetwork }
-	host.PodSpecImages = func() []string { return slices.Compact(slices.Sorted(slices.Values(p.Images))) }
+	host.PodSpecImages = func() []string {
+		named := slices.DeleteFunc(slices.Clone(p.images()), func(image string) bool { return image == "" })
+		return slices.Compact(slices.Sorted(slices.Values(named)))
+	}
 	host.PodSpecSchedulerName = func() string { return cmp.Or(p.SchedulerName, "default-scheduler") }
 	host.PodOwnerController = func() (facts.PodOwnerOwner, bool) {
 		if p.Controller == nil {
@@ -145,7 +149,7 @@ func (p Pod) add(host *facts.Host) {
 	host.PodPreferredAffinityAffinity = func() []WeightedTerm { return p.PreferredAffinity }
 	host.PodPreferredAffinityAntiAffinity = func() []WeightedTerm { return p.PreferredAntiAffinity }
 	host.PodImagesContainers = func() []string {
-		images := slices.Clone(p.Images)
+		images := slices.Clone(p.images())
 		if p.ContainerImages != nil {
 			images = slices.Clone(p.ContainerImages)
 		}
@@ -174,6 +178,14 @@ const (
 )
 
 // nonZeroRequests are the requests, in which every container counts that names no `cpu` or no `memory`.
+// images gives the images of its containers, one each.
+func (p Pod) images() []string {
+	if len(p.Images) == 0 {
+		return []string{"image"}
+	}
+	return p.Images
+}
+
 func (p Pod) nonZeroRequests() Amounts {
 	if p.NonZeroRequests != nil {
 		return p.NonZeroRequests
@@ -181,7 +193,7 @@ func (p Pod) nonZeroRequests() Amounts {
 	amounts := Amounts{}
 	maps.Copy(amounts, p.Requests)
 	for resource, amount := range map[string]int64{"cpu": unnamedCPU, "memory": unnamedMemory} {
-		containers := int64(max(1, len(p.Images)))
+		containers := int64(len(p.images()))
 		if _, isNamed := amounts[resource]; isNamed {
 			containers--
 		}

@@ -15,6 +15,8 @@ type Scoring struct {
 	Scores *nodesift.Scores
 	// Lines are those of the log.
 	Lines []Line
+
+	normalization nodesift.Normalization
 }
 
 // Scores gives the raw scores of the nodes in their order, each as `name: score`, and `name: none` without one; or `skipped`, or `failed:
@@ -31,6 +33,35 @@ func (c Cluster) Scores(t testing.TB, scorer nodesift.ScorerDefinition, args Arg
 	var lines []string
 	for row, score := range done.Scores.Raw() {
 		lines = append(lines, c.Nodes[row].Name+": "+shown(score))
+	}
+	return lines
+}
+
+// Normalized gives the scores from 0 to 100 that the host makes of raw scores, in the order of the nodes and over those that are not
+// Infeasible, each as `name: score`; otherwise as [Cluster.Scores]. The test fails too where a score is not from 0 to 100.
+func (c Cluster) Normalized(t testing.TB, scorer nodesift.ScorerDefinition, args Args) []string {
+	t.Helper()
+	done, err := c.Score(scorer, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Scores.IsSkipped() || done.Scores.IsFailed() {
+		return []string{at(done.Scores, 0)}
+	}
+	var names []string
+	var raw []int64
+	for row, score := range done.Scores.Raw() {
+		if node := c.Nodes[row]; !node.Infeasible {
+			names, raw = append(names, node.Name), append(raw, score)
+		}
+	}
+	normalization := done.normalization
+	var lines []string
+	for row, score := range normalized(normalization, raw) {
+		if score < 0 || score > maxScore {
+			t.Fatalf("the node %s has the score %d by the normalization %s: the host takes 0 to 100", names[row], score, normalization)
+		}
+		lines = append(lines, names[row]+": "+shown(score))
 	}
 	return lines
 }
@@ -57,6 +88,7 @@ func (c Cluster) score(configured nodesift.Configured, nodes []Node) (Scoring, e
 	var done Scoring
 	defer c.bind(nodes, &rowSets{isScoring: true}, &done.Lines)()
 	done.Scores = configured.Score(len(nodes))
+	done.normalization = configured.Normalization()
 	return done, nil
 }
 

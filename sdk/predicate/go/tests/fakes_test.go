@@ -144,6 +144,8 @@ func TestRequestsCountWithThoseOfContainersThatNameNone(t *testing.T) {
 	same(t, asked(t, cluster, facts.PodImagesContainers), []string{"b:latest", "registry:5000/a:latest", "c:v1", "d@sha256:1"})
 	cluster.Pod = nt.Pod{}
 	same(t, asked(t, cluster, requests), []string{"cpu 100", fmt.Sprint("memory ", memory)})
+	same(t, asked(t, cluster, facts.PodImagesContainers), []string{"image:latest"})
+	same(t, asked(t, cluster, facts.PodSpecImages), []string{"image"})
 	same(t, asked(t, cluster, func() [][]int64 {
 		return [][]int64{
 			facts.NodeNonZeroRequestsRequested("cpu"), facts.NodeNonZeroRequestsRequested("memory"),

@@ -110,6 +110,54 @@ func TestAScorerCanRejectNodesAsWell(t *testing.T) {
 	}
 }
 
+func TestScoresFrom0To100AreThoseOfTheHost(t *testing.T) {
+	raw := []int64{4, nodesift.NoScore, 1, 100, 2}
+	cluster := nt.Cluster{Nodes: []nt.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Infeasible: true}, {Name: "e"}}, IsClusterWide: true}
+	by := func(normalization nodesift.Normalization, raw []int64) nodesift.ScorerDefinition {
+		scorer := scoring(func(*nodesift.Pod, *nodesift.Nodes) *nodesift.Scores { return nodesift.ByRow(raw) })
+		scorer.Normalization = normalization
+		return scorer
+	}
+	for normalization, expected := range map[nodesift.Normalization][]string{
+		nodesift.NormalizeNone:              {"a: 4", "b: 0", "c: 1", "e: 2"},
+		nodesift.NormalizeByLargest:         {"a: 100", "b: 0", "c: 25", "e: 50"},
+		nodesift.NormalizeByLargestReversed: {"a: 0", "b: 0", "c: 75", "e: 50"},
+		nodesift.NormalizeByRange:           {"a: 100", "b: 0", "c: 0", "e: 33"},
+		nodesift.NormalizeByDistance:        {"a: 25", "b: 0", "c: 100", "e: 75"},
+	} {
+		nt.Equal(t, cluster.Normalized(t, by(normalization, raw), nil), expected...)
+		nt.Equal(t, cluster.Scores(t, by(normalization, raw), nil), "a: 4", "b: none", "c: 1", "d: 100", "e: 2")
+	}
+	nothing := make([]int64, len(raw))
+	for normalization, score := range map[nodesift.Normalization]int{
+		nodesift.NormalizeByLargest: 0, nodesift.NormalizeByLargestReversed: 100, nodesift.NormalizeByRange: 0, nodesift.NormalizeByDistance: 100,
+	} {
+		nt.Equal(t, cluster.Normalized(t, by(normalization, nothing), nil),
+			fmt.Sprint("a: ", score), fmt.Sprint("b: ", score), fmt.Sprint("c: ", score), fmt.Sprint("e: ", score))
+	}
+	skipping := scoring(func(*nodesift.Pod, *nodesift.Nodes) *nodesift.Scores { return nodesift.Skip() })
+	nt.Equal(t, cluster.Normalized(t, skipping, nil), "skipped")
+	outside := refusal{TB: t}
+	func() {
+		defer func() { _ = recover() }()
+		cluster.Normalized(&outside, by(nodesift.NormalizeNone, []int64{0, 0, 101, 0, 0}), nil)
+	}()
+	if outside.text != "the node c has the score 101 by the normalization none: the host takes 0 to 100" {
+		t.Error(outside.text)
+	}
+}
+
+// refusal keeps why a test has failed.
+type refusal struct {
+	testing.TB
+	text string
+}
+
+func (r *refusal) Fatalf(format string, args ...any) {
+	r.text = fmt.Sprintf(format, args...)
+	panic(r.text)
+}
+
 func TestAScoreThatDependsOnOtherNodesIsFound(t *testing.T) {
 	scorer := scoring(func(_ *nodesift.Pod, nodes *nodesift.Nodes) *nodesift.Scores {
 		return nodesift.ByRow(append(make([]int64, nodes.Count()-1), int64(nodes.Count())))

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nodesift_test.h"
+#include "nodesift_test_state.h"
 
 static const ns_test_node nodes[] = {
     {.name = "a", .labels = NS_PAIRS({"zone", "x"}), .allocatable = NS_AMOUNTS({"cpu", 400}), .infeasible = true},
@@ -24,6 +24,35 @@ NS_TEST(candidates_are_the_nodes_on_which_the_pod_fits) {
     ns_test_cluster of = cluster("{\"way\": \"candidates\"}");
     of.is_cluster_wide = true;
     NS_CHECK_SCORES(of, "a: 0", "b: 1", "c: 1");
+}
+
+NS_TEST(scores_from_0_to_100_are_over_the_nodes_on_which_the_pod_fits) {
+    ns_test_cluster of = cluster("{\"way\": \"candidates\"}");
+    of.is_cluster_wide = true;
+    NS_CHECK_NORMALIZED(of, "b: 100", "c: 100");
+    NS_CHECK_NORMALIZED(cluster("{\"way\": \"skip\"}"), "skipped");
+}
+
+NS_TEST(scores_are_normalized_as_by_the_host) {
+    static const struct {
+        ns_scorer_normalization by;
+        int64_t expected[4], of_zeros;
+    } all[] = {
+        {NS_SCORER_NORMALIZATION_NONE, {4, 0, 1, 2}, 0},
+        {NS_SCORER_NORMALIZATION_BY_LARGEST, {100, 0, 25, 50}, 0},
+        {NS_SCORER_NORMALIZATION_BY_LARGEST_REVERSED, {0, 0, 75, 50}, 100},
+        {NS_SCORER_NORMALIZATION_BY_RANGE, {100, 0, 0, 33}, 0},
+        {NS_SCORER_NORMALIZATION_BY_DISTANCE, {25, 0, 100, 75}, 100},
+    };
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        int64_t scores[] = {4, NS_NO_SCORE, 1, 2}, zeros[] = {0, 0}, extreme[] = {INT64_MAX, INT64_MIN + 1};
+        ns_test_normalize(all[at].by, scores, 4);
+        for (size_t row = 0; row < 4; row++) NS_CHECK(scores[row] == all[at].expected[row]);
+        ns_test_normalize(all[at].by, zeros, 2);
+        NS_CHECK(zeros[0] == all[at].of_zeros && zeros[1] == all[at].of_zeros);
+        // It wraps.
+        ns_test_normalize(all[at].by, extreme, 2);
+    }
 }
 
 // The same in the form per node.
@@ -54,4 +83,5 @@ NS_TEST(what_the_host_refuses_fails_a_test) {
     char args[64];
     snprintf(args, sizeof args, "{\"way\": \"%s\"}", way);
     ns_test_scores(cluster(args));
+    ns_test_normalized(cluster(args));
 }
