@@ -55,7 +55,7 @@ impl CodeOrigin {
     }
 }
 
-/// What becomes of a module in a process that compiles it. As text it is the last line that this process writes.
+/// Outcome of a compilation in a process of its own. As text it is the last line that this process writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compiled {
     /// Origin of the code.

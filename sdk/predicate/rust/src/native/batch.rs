@@ -1,5 +1,5 @@
-//! The facts of the fixture: [`Batch`] implements [`Facts`] for some nodes of a [`Cluster`], one plain loop per fact. What pods on
-//! nodes add up to is in `running`.
+//! The facts of the fixture: [`Batch`] implements [`Facts`] for some nodes of a [`Cluster`], one plain loop per fact. Totals over pods on
+//! nodes are in `running`.
 
 mod dictionaries;
 

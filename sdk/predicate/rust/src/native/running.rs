@@ -1,4 +1,4 @@
-//! What the pods on the nodes of a cluster add up to, one plain loop per fact: counts, terms of affinity, and volumes in use. A list by
+//! Totals over the pods on the nodes of a cluster, one plain loop per fact: counts, terms of affinity, and volumes in use. A list by
 //! node has one entry per node of the cluster.
 
 use std::collections::BTreeSet;
