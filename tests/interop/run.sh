@@ -47,6 +47,9 @@ client=$products/interop/go-client
 
 scratch=$(mktemp -d)
 : >"$scratch/out"
+# The suites in Rust have compiled the predicates there; what is in it is executed.
+export XDG_CACHE_HOME=$products/tmp
+mkdir -p -m 0700 "$XDG_CACHE_HOME"
 "$products/debug/nodesift" serve --cluster host/nodesift/assets/sample-cluster.json.gz --socket "$scratch/n.sock" \
     --listen 127.0.0.1:0 >"$scratch/out" 2>"$scratch/err" &
 sidecar=$!

@@ -4,7 +4,7 @@
 use nodesift_tests::workshop::Workshop;
 
 use crate::new_workshop;
-use crate::sandbox::{MISSING, not_built_here};
+use crate::sandbox::{MISSING, build, not_built_here};
 
 const PREDICATE: &str = include_str!("mistakes/predicate.go");
 const CASES: &str = include_str!("mistakes/cases.yaml");
@@ -36,7 +36,7 @@ fn the_first_command_of_an_author_finds_each_of_ten_mistakes() {
         std::fs::remove_file(workshop.path(file)).unwrap();
     }
     workshop.write("rule/predicate.go", PREDICATE);
-    let built = workshop.run(&["module", "build", "rule"]);
+    let built = build(&workshop, "rule");
     if built.code != Some(0) && MISSING.iter().any(|missing| built.stderr.contains(missing)) {
         return not_built_here("go", &built.stderr);
     }
@@ -88,11 +88,11 @@ fn the_first_command_of_an_author_finds_each_of_ten_mistakes() {
     let line = source.lines().position(|line| line.contains("return \"under")).unwrap() + 1;
     workshop.write("rule/predicate.go", source);
     let place = format!("predicate.go:{line}:");
-    let build = ["module", "build", "rule", "--output", "rule/other.wasm"];
-    let output = workshop.run(&build);
+    let built_again = ["module", "build", "rule", "--output", "rule/other.wasm"];
+    let output = workshop.run(&built_again);
     let code = output.code.unwrap();
     assert_ne!(code, 0, "{}", output.stdout);
-    finds(&workshop, "wrong type", code, &build, &[&place, "cannot use \"under maintenance\""]);
+    finds(&workshop, "wrong type", code, &built_again, &[&place, "cannot use \"under maintenance\""]);
     workshop.write("rule/predicate.go", PREDICATE);
 
     let module = std::fs::read(workshop.path("rule/predicate.wasm")).unwrap();

@@ -4,7 +4,10 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
+use nodesift_tests::sidecar::Output;
+use nodesift_tests::workshop::Workshop;
 use serde_json::Value;
 
 use crate::new_workshop;
@@ -21,6 +24,13 @@ struct Cells {
     file: &'static str,
     source: &'static str,
     cases: &'static str,
+}
+
+/// Builds a project, one at a time: compilers that begin together with an empty cache each compile the standard library of their language.
+pub(crate) fn build(workshop: &Workshop, project: &str) -> Output {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    workshop.run(&["module", "build", project])
 }
 
 /// Says which language is not built here, and why, past the capture of output: what is not tested does not pass in silence. No machine has all
@@ -43,7 +53,7 @@ fn every_cell_is_as_the_table_has_it(cells: &Cells) {
     }
     // The limits of the policy are those of the template, and its arguments are for another predicate.
     std::fs::remove_file(workshop.path("cells/policy.yaml")).unwrap();
-    let built = workshop.run(&["module", "build", "cells"]);
+    let built = build(&workshop, "cells");
     if built.code != Some(0) && MISSING.iter().any(|missing| built.stderr.contains(missing)) {
         return not_built_here(cells.language, &built.stderr);
     }
