@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn descriptions_end_with_a_word() {
-        let text = |text: &str| about(Some(&clap::builder::StyledStr::from(text)));
+        let text = |text: &str| about(Some(&clap::builder::StyledStr::from(text.to_owned())));
         assert_eq!(text("Print it\nand more"), "Print it");
         let long = text(&format!("Print {}, and so on", "a ".repeat(40).trim_end()));
         assert!(long.ends_with(" a…") && long.chars().count() <= DESCRIPTION, "{long}");

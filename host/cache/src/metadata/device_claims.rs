@@ -81,7 +81,8 @@ impl ClaimRecord {
     /// Whether the claim can be used on a node of these labels and this name at a time, in seconds since 1970-01-01T00:00:00Z. One
     /// that is not allocated can.
     pub fn usable_on(&self, labels: &Labels, node_name: &str, now_s: i64) -> bool {
-        self.allocation.as_ref().is_none_or(|allocation| !allocation.is_given_up(now_s)) && self.reaches(labels, node_name)
+        self.allocation.as_ref().is_none_or(|allocation| !allocation.is_given_up(now_s))
+            && self.reaches(labels, node_name)
     }
 
     /// Whether a node of these labels and this name reaches the devices of the claim. Every node does where it is not allocated.

@@ -50,7 +50,7 @@ pub(in super::super) fn check(args: &ModuleCheckArgs, file: &ModuleFile) -> anyh
     let inspected = inspect_accounting(&file.bytes).transpose().map_err(|error| unusable(&args.file, &error))?;
     let inspected = inspected.ok_or_else(|| anyhow!("{}: no accounting module", args.file.display()))?;
     let loaded = || load(&runtime, file, &given).map_err(|error| unusable(&args.file, &error));
-    let first = during(COMPILING, &loaded)?;
+    let first = during(COMPILING, loaded)?;
     let compiled = compiled(runtime.compilation_time());
     let (mut pods, mut nodes) = cases.map(|cases| cases.objects(&given)).unwrap_or_default();
     pods.extend(hostile(&first, pods.first()));
