@@ -47,6 +47,11 @@ impl Pod {
             Err(obstacle) => return Ok(Err(obstacle)),
         };
         let extended = if switches.extended_resources { facts.extended() } else { None };
+        if claims.is_empty() && extended.is_none() {
+            // Most pods: no row is looked at for them.
+            let division = Division::default();
+            return Ok(Ok(Self { claims, deriving: Vec::new(), extended, division, specials: Vec::new() }));
+        }
         let usable = claims.iter().map(|claim| if let Claim::Allocated(usable) = claim { usable.len() } else { rows });
         let special = match &extended {
             Some(Extended { claim: ExtendedClaim::Allocated(usable), .. }) => usable.len(),
@@ -92,6 +97,9 @@ impl Pod {
 
     /// Returns the work that a row needs.
     pub(crate) fn task(&self, row: usize) -> Task {
+        if self.is_without_claims() {
+            return Task::Nothing;
+        }
         let set = match self.division.rows.get(row) {
             Some(OnRow::Set(set)) => *set,
             Some(OnRow::CannotFit) => return Task::Reject("cannot fit resource"),
