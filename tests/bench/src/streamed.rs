@@ -27,14 +27,14 @@ pub struct Streamed {
     flags: Vec<Vec<u8>>,
     /// Columns of codes of labels, and for each code whether rows with it are rejected.
     labels: Vec<(Vec<u32>, Vec<u8>)>,
-    /// The same of taints.
+    /// The column of codes of sets of taints, and for each code whether rows with it are rejected.
     taints: (Vec<u32>, Vec<u8>),
     /// Columns of amounts, and the least that a row must have.
     amounts: Vec<(Vec<i64>, i64)>,
     domains: Vec<Domains>,
 }
 
-/// Pods by domain.
+/// Columns of one constraint that counts pods of each topology domain.
 #[derive(Debug)]
 struct Domains {
     /// The code of each row's domain; 0 where it has none.
