@@ -141,16 +141,24 @@ func (p *Plugin) hint(predicate string, own fwk.QueueingHintFn) fwk.QueueingHint
 	}
 }
 
-// see notes the version of what an event is about. The older of two states can have a version of before versions went back.
+// hinted is an event, by its objects.
+type hinted struct{ old, new any }
+
+// see notes the version of what an event is about. The older of two states can have a version of before versions went back. Hints are
+// asked about each event for every pod that waits, under the queue's lock, so the same one is looked at once.
 func (p *Plugin) see(old, new any) {
+	event := hinted{old, new}
+	if last := p.hinted.Load(); last != nil && *last == event {
+		return
+	}
+	defer p.hinted.Store(&event)
 	before, _ := old.(*v1.Pod)
 	switch of := new.(type) {
 	case *v1.Pod:
 		p.seePod(before, of, false)
 	case nil:
-		if before != nil {
-			p.seePod(nil, before, true)
-		} else {
+		// That is said too of a placement that has failed and of a nomination that has ended: what the ledger has, the informer ends.
+		if before == nil || countsForOthers(before) || p.sidecar.ledger.holds(before.UID) {
 			p.observed.see(old)
 		}
 	default:

@@ -52,6 +52,8 @@ type entry struct {
 	most int
 	// The version in which informers have shown it bound; 0 where they have not.
 	shown uint64
+	// Whether its node has gone since, with which the sidecar ends what was assumed there.
+	unsure bool
 }
 
 // shownBound is a placement, and the version in which informers have shown it bound.
@@ -95,7 +97,8 @@ func (l *ledger) unreserve(uid types.UID) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	old := l.entries[uid]
-	if old == nil {
+	// One that informers have shown bound is bound, whatever the call that bound it has said.
+	if old == nil || old.shown != 0 {
 		return false
 	}
 	l.replace(uid, &entry{pod: old.pod})
@@ -109,7 +112,15 @@ func (l *ledger) shownAsPlaced(pod *v1.Pod) bool {
 	defer l.mutex.Unlock()
 	e := l.entries[pod.UID]
 	version := number(pod.ResourceVersion)
-	if e == nil || version == 0 || !e.counts(l.stream) {
+	if e == nil || version == 0 || e.unsure {
+		return false
+	}
+	// Another profile has been shown the same; the entry stays, so that every process is told.
+	if e.shown == version {
+		return true
+	}
+	// The sidecar may have ended one that was not renewed.
+	if !e.counts(l.stream) || l.now().Sub(e.at) > placementRenewal {
 		return false
 	}
 	placed := *e.pod
@@ -117,15 +128,17 @@ func (l *ledger) shownAsPlaced(pod *v1.Pod) bool {
 	if !alike(&placed, pod) {
 		return false
 	}
-	if e.shown == 0 {
+	// Versions go back where etcd is restored.
+	if e.shown == 0 || version < e.shown {
 		e.shown = version
 		l.shownBound = append(l.shownBound, shownBound{pod.UID, version})
 	}
 	return true
 }
 
-// reached ends placements that an answer has seen bound, by its version of pods.
-func (l *ledger) reached(version uint64) {
+// reached ends placements that an answer has seen bound, by its version of pods, and is the newest version of these. No process is told of
+// them any more, so each has to have seen that.
+func (l *ledger) reached(version uint64) (newest uint64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.shownBound = slices.DeleteFunc(l.shownBound, func(of shownBound) bool {
@@ -137,8 +150,23 @@ func (l *ledger) reached(version uint64) {
 			return false
 		}
 		l.replace(of.uid, nil)
+		newest = max(newest, of.version)
 		return true
 	})
+	return newest
+}
+
+// nodeGone notes that the sidecar ends what was assumed on a node that has gone, and is the newest version in which a pod was shown bound
+// there. Where the node comes back, it has to have seen that.
+func (l *ledger) nodeGone(node string) (newest uint64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, e := range l.entries {
+		if e.node == node {
+			e.unsure, newest = true, max(newest, e.shown)
+		}
+	}
+	return newest
 }
 
 // shown ends a placement: the informer has shown what became of the pod, and requests require what it has shown.

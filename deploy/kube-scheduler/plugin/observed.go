@@ -61,7 +61,15 @@ func observe(ctx context.Context, p *Plugin) (*observed, error) {
 	onNodes, err := nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(node any) { o.see(node) },
 		UpdateFunc: func(_, node any) { o.see(node) },
-		DeleteFunc: func(node any) { o.see(node) },
+		DeleteFunc: func(object any) {
+			o.see(object)
+			if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = unknown.Obj
+			}
+			if node, ok := object.(*v1.Node); ok {
+				o.seeVersion(podsKind, p.sidecar.ledger.nodeGone(node.Name))
+			}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -92,7 +100,11 @@ func (o *observed) see(object any) {
 	default:
 		return
 	}
-	version := number(object.(metav1.Object).GetResourceVersion())
+	o.seeVersion(kind, number(object.(metav1.Object).GetResourceVersion()))
+}
+
+// seeVersion notes a version of a kind.
+func (o *observed) seeVersion(kind int, version uint64) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.kinds[kind].newest = max(o.kinds[kind].newest, version)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -40,10 +41,12 @@ type Plugin struct {
 	observed    *observed
 	nominations nominations
 	rejections  rejections
-	policy      policy
-	inTree      *inTree
-	preemption  *preemptionPlugin
-	scoring     scoring
+	// The event that hints were last asked about.
+	hinted     atomic.Pointer[hinted]
+	policy     policy
+	inTree     *inTree
+	preemption *preemptionPlugin
+	scoring    scoring
 	// What is under way with those who decide about pods outside of the cluster.
 	negotiations *negotiations
 	// What the profile has enabled beside this plugin.

@@ -180,7 +180,7 @@ func (c *cycle) askInTime(ctx context.Context) (nodesift.Set, error) {
 		p.sidecar.rode(len(sent), err)
 		p.sidecar.slow.note(ctx, c.pod, len(sent), err)
 		if err == nil {
-			p.sidecar.ledger.reached(number(set.Version().PodsResourceVersion))
+			p.observed.seeVersion(podsKind, p.sidecar.ledger.reached(number(set.Version().PodsResourceVersion)))
 		}
 		switch {
 		case c.known && (errors.Is(err, nodesift.ErrChanged) || errors.Is(err, nodesift.ErrNotFound)):

@@ -57,7 +57,7 @@ func (p *Plugin) seePod(old, pod *v1.Pod, gone bool) {
 		return
 	}
 	p.observed.see(pod)
-	if gone || pod.Spec.NodeName != "" {
+	if gone || pod.Spec.NodeName != "" || old != nil && old.Spec.NodeName != "" {
 		ledger.shown(pod.UID)
 	}
 }
@@ -75,6 +75,9 @@ func withoutUnread(pod *v1.Pod) *v1.Pod {
 	of := *pod
 	of.ResourceVersion, of.Generation, of.ManagedFields = "", 0, nil
 	status := &of.Status
+	if of.Spec.NodeName != "" {
+		status.NominatedNodeName = ""
+	}
 	status.ObservedGeneration, status.Message, status.Reason, status.StartTime, status.QOSClass = 0, "", "", nil, ""
 	status.HostIP, status.HostIPs, status.PodIP, status.PodIPs = "", nil, "", nil
 	// One that has ended does not count any more.

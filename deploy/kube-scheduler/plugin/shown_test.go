@@ -139,6 +139,72 @@ func TestABindingIsWaitedForUnlessTheSidecarCountsThePodJustSo(t *testing.T) {
 	}
 }
 
+// The call that bound it had no answer, and Unreserve follows.
+func TestWhatIsShownBoundIsNotForgotten(t *testing.T) {
+	f := newFollower(t)
+	placed := at("500", pod("placed").Obj(), nil)
+	state := f.reserve(placed, "a")
+	f.ask()
+	f.plugin().podShown(placed, at("600", placed, onA))
+	f.scheduler.Profiles[ours].RunReservePluginsUnreserve(f.ctx, state, placed, "a")
+	f.ask()
+	if placements := f.fake.placements(); !maps.Equal(placements, map[string]string{"uid-placed": "a"}) {
+		t.Errorf("%v", placements)
+	}
+}
+
+// kube-scheduler says of a placement that has failed what it says of a deletion.
+func TestAHintEndsNoPlacement(t *testing.T) {
+	f := newFollower(t)
+	placed := at("500", pod("placed").Obj(), nil)
+	f.reserve(placed, "a")
+	f.ask()
+	if _, err := f.plugin().hint("NodeResourcesFit", nil)(logger, pod("waits").Obj(), at("500", placed, onA), nil); err != nil {
+		t.Fatal(err)
+	}
+	if required, left := f.required(), f.plugin().sidecar.ledger.len(); required != 500 || left != 1 {
+		t.Errorf("%d required, %d in the ledger", required, left)
+	}
+}
+
+func TestABindingIsWaitedForWhereTheSidecarMayHaveEndedThePlacement(t *testing.T) {
+	for name, end := range map[string]func(*follower, *fakeClock){
+		"it has expired":    func(_ *follower, clock *fakeClock) { clock.pass(placementLifetime) },
+		"its node has gone": func(f *follower, _ *fakeClock) { f.plugin().sidecar.ledger.nodeGone("a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, clock := newFollower(t), newFakeClock()
+			ledger := &f.plugin().sidecar.ledger
+			ledger.clock = clock.now
+			placed := at("500", pod("placed").Obj(), nil)
+			f.reserve(placed, "a")
+			f.ask()
+			end(f, clock)
+			f.plugin().podShown(placed, at("600", placed, onA))
+			if required, left := f.required(), ledger.len(); required != 600 || left != 0 {
+				t.Errorf("%d required, %d in the ledger", required, left)
+			}
+		})
+	}
+}
+
+// What was skipped is required of all processes that come once nobody is told of the placement any more.
+func TestWhatAnAnswerHasSeenBoundIsRequiredFromThenOn(t *testing.T) {
+	f := newFollower(t)
+	placed := at("500", pod("placed").Obj(), nil)
+	f.reserve(placed, "a")
+	f.ask()
+	f.plugin().podShown(placed, at("600", placed, onA))
+	f.has = 700
+	f.ask()
+	if required := f.required(); required != 600 {
+		t.Errorf("%d", required)
+	}
+	if f.plugin().sidecar.ledger.nodeGone("a") != 0 {
+		t.Error("the placement is still there")
+	}
+}
+
 // The deletion of a pod that is placed and not bound yet.
 func TestTheEndOfAPlacedPodIsWaitedFor(t *testing.T) {
 	f := newFollower(t)
