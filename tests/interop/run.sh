@@ -51,7 +51,7 @@ scratch=$(mktemp -d)
 export XDG_CACHE_HOME=$products/tmp
 mkdir -p -m 0700 "$XDG_CACHE_HOME"
 "$products/debug/nodesift" serve --cluster host/nodesift/assets/sample-cluster.json.gz --socket "$scratch/n.sock" \
-    --listen 127.0.0.1:0 >"$scratch/out" 2>"$scratch/err" &
+    --listen 127.0.0.1:0 --no-explorer >"$scratch/out" 2>"$scratch/err" &
 sidecar=$!
 # Invoked by the trap below.
 # shellcheck disable=SC2317

@@ -81,7 +81,9 @@ fn answer(candidates: &[(String, String)], last: &str, directive: u8) -> String 
 }
 
 fn named(names: Option<Vec<String>>) -> Vec<(String, String)> {
-    names.unwrap_or_default().into_iter().map(|name| (name, String::new())).collect()
+    // bash takes candidates as they are, into the line that is run. What an API server serves has no other characters.
+    let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || "-._/:".contains(c));
+    names.unwrap_or_default().into_iter().filter(is_name).map(|name| (name, String::new())).collect()
 }
 
 /// Finds the candidates behind the words `before`.

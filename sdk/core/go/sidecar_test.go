@@ -95,7 +95,10 @@ func (s *sidecar) run() error {
 	}
 	defer log.Close()
 	arguments := append([]string{"serve", "--socket", s.socket}, s.arguments...)
-	if !slices.Contains(arguments, "--listen") {
+	if slices.Contains(arguments, "--listen") {
+		// The explorer has a port of its own, which others may have.
+		arguments = append(arguments, "--no-explorer")
+	} else {
 		arguments = append(arguments, "--no-tcp")
 	}
 	s.command = exec.Command(binary, arguments...)

@@ -792,8 +792,8 @@ typedef struct ns_list_u32 {
 } ns_list_u32;
 
 // Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
-// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
-// allocated, and for any other number. Since 0.2.
+// alternatives, the numbers from 0 of those that have a device, ascending, in the order of requests: mostly one, and several where
+// kube-scheduler until 1.35 has mixed them. Empty for a claim that is not allocated, and for any other number. Since 0.2.
 ns_list_u32 ns_pod_claims_chosen(uint32_t claim);
 
 // Requests with `derivedAttributes` in the claim with this number in `claims`: numbers of its `asked` records, counted over the

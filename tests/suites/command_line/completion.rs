@@ -35,8 +35,8 @@ rm ended || exit
 sort -u found
 "#;
 
-/// Prints what fish offers for the line `$argv[1]`.
-const FISH: &str = "nodesift completion fish | source\ncomplete -C \"$argv[1]\" | string replace -r '\\t.*' ''\n";
+/// Prints what fish offers for the line `$argv[1]`. Its `string` fails where it replaces nothing.
+const FISH: &str = "nodesift completion fish | source\ncomplete -C \"$argv[1]\" | string replace -r '\\t.*' ''\ntrue\n";
 
 /// The candidates of a shell for the end of a line, sorted.
 fn offered(shell: &str, folder: &Path, server: &str, line: &str) -> Vec<String> {

@@ -30,7 +30,8 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus({ preventScroll: true }), [node]);
   const question = { pod: { name: { namespace, name } }, nodes: { names: [node] }, nearest: 0 };
-  const asked = usePosted<Why>("v1/why", question, useWhileSeen(box, generation));
+  const seen = useWhileSeen(box, generation);
+  const asked = usePosted<Why>("v1/why", question, seen);
   const polled = usePolled<NodeObject>(`v1/nodes/${encodeURIComponent(node)}/object`, SLOW_MS);
   const object = polled.isOther ? undefined : polled.value;
   const isCordoned = object?.spec?.unschedulable === true;
@@ -50,6 +51,7 @@ export function Panel({ namespace, name, node, generation, onClose }: PanelProps
         <button type="button" onClick={onClose}>Close</button>
       </div>
       <Answered asked={asked} noun="the node">{(why) => <Obstacles why={why} />}</Answered>
+      {seen !== generation && asked.answer && <p class="muted">Of generation {asked.answer.version.generation}.</p>}
       {object && (
         <Facts facts={[["Taints", <Shown text={taintsOf(object)} />], ["Allocatable", <Shown text={amountsOf(object)} />]]} />
       )}

@@ -23,11 +23,12 @@ export function whyPath(namespace: string, name: string, by: string): string {
 
 /**
  * The answer at a path of `/v1/why`, asked for again once the cluster or the policy has changed; less often while each answer is as the one
- * before, and again as soon as may be where `cause` changes, which says what the list of pending pods has of the pod.
+ * before, and again as soon as may be where the policy changes or `ofList`, which says what the list of pending pods has of the pod.
  */
-export function usePodAnswer(path: string, cause: string): PolledView<Why> {
+export function usePodAnswer(path: string, ofList: string): PolledView<Why> {
   const polled = usePolled<Why>(path, ASK_MS);
   const pulse = usePolled<NodeColumns>(PULSE_PATH, LIST_MS);
+  const cause = `${pulse.value?.version.policyGeneration} ${ofList}`;
   const isOld = isOlder(polled.value, pulse.value);
   const pace = useRef<Pace & { of?: Why | undefined; cause: string }>({ text: "", waitMs: LEAST_MS, cause });
   if (polled.value !== pace.current.of) pace.current = { ...nextPace(pace.current, polled.value), of: polled.value, cause };

@@ -166,7 +166,7 @@ struct Figures {
     digest: String,
     name: String,
     size_bytes: usize,
-    /// Null where its code was in the cache.
+    /// Processor time, of all threads together. Null where its code was in the cache.
     compile_seconds: Option<f64>,
     question: String,
     /// Of a used instance: what another node adds, from the smallest size to the largest.
@@ -357,7 +357,11 @@ impl Figures {
         for (name, value) in [
             ("module", format!("{}, {}", self.name, self.file)),
             ("size", format!("{} bytes", self.size_bytes)),
-            ("compiled", self.compile_seconds.map_or_else(|| BEFORE.to_owned(), |took| format!("in {took:.2} s"))),
+            (
+                "compiled",
+                self.compile_seconds
+                    .map_or_else(|| BEFORE.to_owned(), |took| format!("with {took:.2} s of processor time")),
+            ),
             ("question", self.question.clone()),
             ("a node", self.ns_per_node.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.1} ns"))),
         ] {

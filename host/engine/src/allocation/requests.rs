@@ -38,8 +38,19 @@ pub(super) fn for_claim<'a>(claim: &'a ClaimRecord, picks: &[&Pick]) -> Option<V
 }
 
 fn taken<'a>(request: &'a DeviceRequest, number: u32, picks: &[&Pick]) -> Option<Taken<'a>> {
-    let DeviceRequest { name, exactly, first_available } = request;
     let alternative = picks.iter().find(|pick| pick.request == number).map_or(0, |pick| pick.alternative);
+    of_alternative(request, alternative)
+}
+
+/// The request of a claim that a device is for, with the alternative that it was picked for: where the alternatives of a version mix,
+/// devices of one request are of several. `None` where there is no such request or alternative.
+pub(super) fn of_pick<'a>(claim: &'a ClaimRecord, pick: &Pick) -> Option<Taken<'a>> {
+    let requests = claim.spec.requests.as_deref().unwrap_or_default();
+    of_alternative(requests.get(pick.request as usize)?, pick.alternative)
+}
+
+fn of_alternative(request: &DeviceRequest, alternative: u32) -> Option<Taken<'_>> {
+    let DeviceRequest { name, exactly, first_available } = request;
     let is_alternative = !first_available.is_empty();
     let fields = if is_alternative { first_available.get(alternative as usize)? } else { exactly.as_ref()? };
     Some(Taken {

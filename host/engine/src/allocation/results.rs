@@ -102,7 +102,9 @@ impl Place<'_> {
             let pool = self.pools.get(pick.pool as usize).ok_or(AllocationError::Unknown("pool"))?;
             let seen = pool.devices.get(pick.device as usize).ok_or(AllocationError::Unknown("device"))?;
             reached.push(self.reached(pool, seen)?);
-            let result = device(pick, request, pool, seen);
+            let taken = claim.map(|claim| requests::of_pick(claim, pick));
+            let taken = taken.map(|taken| taken.ok_or(AllocationError::Unknown("alternative"))).transpose()?;
+            let result = device(pick, taken.as_ref().unwrap_or(request), pool, seen);
             devices.push(held(&result, pick)?);
             results.push(result);
         }

@@ -129,6 +129,25 @@ fn every_field_of_a_device_is_repeated() {
 }
 
 #[test]
+fn devices_of_one_request_are_named_by_the_alternatives_that_they_were_picked_for() {
+    let tolerations = json!([{"key": "k", "operator": "Exists"}]);
+    let requests = json!([{"name": "r", "firstAvailable": [
+        {"name": "x", "deviceClassName": "gpu"},
+        {"name": "y", "deviceClassName": "gpu", "tolerations": tolerations}]}]);
+    let slices = [slice("a", &json!({"allNodes": true}), &json!([{"name": "g"}, {"name": "h"}]))];
+    let claims = [claim("c", &json!({"requests": requests}))];
+    let context = context(named(&["c"]), &claims, &[class("gpu", &json!([]))], &slices);
+    let second = Pick { alternative: 1, ..pick(0, 0, 0, 0) };
+    let results = results(&context, Row(0), &picks(vec![second, pick(0, 0, 0, 1)])).unwrap();
+    let expected = json!([
+        {"request": "r/y", "driver": "d", "pool": "a", "device": "g", "tolerations": tolerations},
+        {"request": "r/x", "driver": "d", "pool": "a", "device": "h"}]);
+    assert_eq!(result_of(&results[0])["devices"]["results"], expected);
+    let held: Vec<&str> = results[0].devices.iter().map(|device| device.request.as_str()).collect();
+    assert_eq!(held, ["r/y", "r/x"]);
+}
+
+#[test]
 fn a_claim_is_for_the_nodes_that_all_of_its_devices_are_for() {
     let in_zone = |values: &[&str]| json!({"key": "zone", "operator": "In", "values": values});
     let selected = |name: &str, terms: Value| {

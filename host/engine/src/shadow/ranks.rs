@@ -23,7 +23,8 @@ pub(crate) struct Totals {
 /// The scores of an answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Scored {
-    /// No scorer was asked: the query wants no scores, no node fits, or the policy has no scorers.
+    /// No scorer was asked, or one had no time left: the query wants no scores, no node fits, the policy has no scorers, or the time for
+    /// scores was up, which says nothing about the policy.
     No,
     Totals(Totals),
     /// Why the pod has no scores.
@@ -36,6 +37,9 @@ impl Scored {
         let Some(scores) = answer.scores.as_deref().filter(|scores| !scores.scorers.is_empty()) else {
             return Self::No;
         };
+        if scores.is_late() {
+            return Self::No;
+        }
         if let Some(error) = &scores.error {
             return Self::Error(error.clone());
         }

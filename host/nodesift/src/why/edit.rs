@@ -219,7 +219,13 @@ impl WhatIf {
     ///
     /// For the first edit that is about something that is not there.
     pub(crate) fn new(edits: &[Edit], pod: &PodKey, objects: &mut dyn Objects) -> Result<Self, EditError> {
+        let uncordoned = |edit: &Edit| if let Edit::Uncordon(node) = edit { Some(node.clone()) } else { None };
+        let uncordoned: BTreeSet<String> = edits.iter().filter_map(uncordoned).collect();
         let mut made = Self::default();
+        if uncordoned.len() > 1 {
+            // Together, since cluster files are read once for each question. What fails here fails for its edit too, which is then named.
+            made.nodes = objects.nodes(&uncordoned).unwrap_or_default();
+        }
         for edit in edits {
             made.make(edit, pod, objects)?;
         }

@@ -67,6 +67,22 @@ pub(crate) trait Objects {
         }
         Ok(known)
     }
+    /// Those of these nodes that are there, by name.
+    ///
+    /// # Errors
+    ///
+    /// If the source does not answer.
+    fn nodes(&mut self, names: &BTreeSet<String>) -> Result<BTreeMap<String, Value>, ObjectsError> {
+        let mut found = BTreeMap::new();
+        for name in names {
+            match self.node(name) {
+                Ok(node) => drop(found.insert(name.clone(), node)),
+                Err(ObjectsError::Missing(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
     /// Nodes that have a taint with this key, by name.
     ///
     /// # Errors
@@ -118,6 +134,19 @@ impl Objects for FileObjects {
             }
         })?;
         Ok(known)
+    }
+
+    /// In one pass over the files.
+    fn nodes(&mut self, names: &BTreeSet<String>) -> Result<BTreeMap<String, Value>, ObjectsError> {
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        self.each(&mut |object, text| {
+            if object.kind() == Kind::Node
+                && let Some(name) = names.get(&*object.key())
+            {
+                texts.insert(name.clone(), text.to_owned());
+            }
+        })?;
+        texts.into_iter().map(|(name, text)| Ok((name, parsed(&text)?))).collect()
     }
 
     fn nodes_tainted(&mut self, key: &str) -> Result<BTreeMap<String, Value>, ObjectsError> {

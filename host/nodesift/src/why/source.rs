@@ -328,9 +328,18 @@ impl Source {
             Answering::Sidecar(sidecar) => sidecar,
         };
         let mut rows: Vec<NodeRow> = Vec::new();
+        let (mut of, mut turn) = (Value::Null, 0);
         loop {
             let path = nodes::path(by, resources, rows.len(), limits::NODE_ROWS);
             let page = client::document(&sidecar.endpoint, &path, limits::CLIENT_NODES_BYTES)?;
+            // Where a node has gone meanwhile, the last one is in its row: it would be lost, or be there twice.
+            let now = [&page["epoch"], &page["nodes"]].map(Value::clone).into_iter().collect::<Value>();
+            if !rows.is_empty() && now != of && turn < limits::WHY_REPEATS {
+                rows.clear();
+                turn += 1;
+                continue;
+            }
+            of = now;
             let mut found = nodes::of_page(&page, by, resources);
             let is_last = found.len() < limits::NODE_ROWS;
             rows.append(&mut found);

@@ -12,6 +12,9 @@ pub(super) fn check(name: &str) -> Result<(), String> {
     if name.len() > NAME_BYTES_MAX {
         return Err(format!("{} bytes; at most {NAME_BYTES_MAX} are allowed", name.len()));
     }
+    if name.contains('&') {
+        return Err(format!("{name:?} has &, which divides a query of the API"));
+    }
     if name.chars().any(is_unseen) {
         return Err(format!("{name:?} has characters that are not seen, or that break a line: leave them out"));
     }
@@ -40,6 +43,7 @@ mod tests {
             let reason = check(name).unwrap_err();
             assert!(!reason.chars().any(is_unseen), "{reason}");
         }
+        assert!(check("a&b").unwrap_err().contains("divides a query"));
         let reason = check(&"x".repeat(NAME_BYTES_MAX + 1)).unwrap_err();
         assert_eq!(reason, "254 bytes; at most 253 are allowed");
     }

@@ -579,8 +579,8 @@ func PodClaimsClaimName(claim uint32) string {
 
 // PodClaimsChosen: `chosen` of pod-claims.
 // Alternatives that the claim with this number in `claims` has got by its status: for each of its requests that lists
-// alternatives and has a device, the number from 0 of the alternative, in the order of requests. Empty for a claim that is not
-// allocated, and for any other number. Since 0.2.
+// alternatives, the numbers from 0 of those that have a device, ascending, in the order of requests: mostly one, and several where
+// kube-scheduler until 1.35 has mixed them. Empty for a claim that is not allocated, and for any other number. Since 0.2.
 func PodClaimsChosen(claim uint32) []uint32 {
 	if host.PodClaimsChosen == nil {
 		panic(missing("pod-claims", "chosen"))

@@ -177,7 +177,6 @@ const (
 	unnamedMemory = 200 << 20
 )
 
-// nonZeroRequests are the requests, in which every container counts that names no `cpu` or no `memory`.
 // images gives the images of its containers, one each.
 func (p Pod) images() []string {
 	if len(p.Images) == 0 {
@@ -186,6 +185,7 @@ func (p Pod) images() []string {
 	return p.Images
 }
 
+// nonZeroRequests are the requests, in which every container counts that names no `cpu` or no `memory`.
 func (p Pod) nonZeroRequests() Amounts {
 	if p.NonZeroRequests != nil {
 		return p.NonZeroRequests

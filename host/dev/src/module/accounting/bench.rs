@@ -26,7 +26,7 @@ struct Figures {
     file: String,
     digest: String,
     size_bytes: usize,
-    /// Null where its code was in the cache.
+    /// Processor time, of all threads together. Null where its code was in the cache.
     compile_seconds: Option<f64>,
     /// Absent without a case about a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,11 @@ impl Figures {
             ("file", self.file.clone()),
             ("digest", self.digest.clone()),
             ("size", format!("{} bytes", self.size_bytes)),
-            ("compiled", self.compile_seconds.map_or_else(|| BEFORE.to_owned(), |took| format!("in {took:.1} s"))),
+            (
+                "compiled",
+                self.compile_seconds
+                    .map_or_else(|| BEFORE.to_owned(), |took| format!("with {took:.1} s of processor time")),
+            ),
             ("a pod", figure(self.ns_per_pod)),
             ("a node", figure(self.ns_per_node)),
             ("reads", counted(accounting.needs().annotations.len(), "annotation")),

@@ -50,7 +50,7 @@ pub(super) struct Report {
     size_bytes: usize,
     /// The version of the contract that it was built for; absent where it does not load, as what follows.
     contract: Option<String>,
-    /// Absent too where its code was in the cache.
+    /// Processor time, of all threads together. Absent too where its code was in the cache.
     compile_seconds: Option<f64>,
     cluster_wide: Option<bool>,
     /// How its scores are normalized; absent where it does not score.
