@@ -67,7 +67,7 @@ pub(crate) trait Objects {
         }
         Ok(known)
     }
-    /// Those of these nodes that are there, by name.
+    /// Nodes by name, without the names that no node has.
     ///
     /// # Errors
     ///
