@@ -52,6 +52,8 @@ type entry struct {
 	most int
 	// The version in which informers have shown it bound; 0 where they have not.
 	shown uint64
+	// Whether it was told after it was shown bound: to a process that may have seen it go, and would count it for its lifetime.
+	again bool
 	// Whether its node has gone since, with which the sidecar ends what was assumed there.
 	unsure bool
 }
@@ -105,6 +107,15 @@ func (l *ledger) unreserve(uid types.UID) bool {
 	return true
 }
 
+// release has the sidecar told that a placement is void, if there is one.
+func (l *ledger) release(uid types.UID) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if old := l.entries[uid]; old != nil {
+		l.replace(uid, &entry{pod: old.pod})
+	}
+}
+
 // shownAsPlaced notes that an informer has shown a pod bound, and tells whether answers have counted it just so since it was placed: the
 // sidecar need not have seen the binding. It stays in the ledger until an answer has seen it, so that a process that begins before is told.
 func (l *ledger) shownAsPlaced(pod *v1.Pod) bool {
@@ -149,7 +160,11 @@ func (l *ledger) reached(version uint64) (newest uint64) {
 		if of.version > version {
 			return false
 		}
-		l.replace(of.uid, nil)
+		if e.again {
+			l.replace(of.uid, &entry{pod: e.pod})
+		} else {
+			l.replace(of.uid, nil)
+		}
 		newest = max(newest, of.version)
 		return true
 	})
@@ -266,6 +281,7 @@ func (e *entry) option() nodesift.ChangeOption {
 		pod = nodesift.WholePod(e.pod)
 	}
 	e.known = false
+	e.again = e.again || e.shown != 0
 	if e.node == "" {
 		return nodesift.ForgetFirst(pod)
 	}

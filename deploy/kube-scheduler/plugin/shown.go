@@ -30,7 +30,7 @@ func (p *Plugin) podGone(object any) {
 		return
 	}
 	if relisted {
-		p.sidecar.ledger.shown(pod.UID)
+		p.sidecar.ledger.release(pod.UID)
 	} else {
 		p.seePod(nil, pod, true)
 	}

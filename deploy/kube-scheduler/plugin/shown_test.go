@@ -104,8 +104,10 @@ func TestABindingThatTheSidecarWasToldOfIsNotWaitedFor(t *testing.T) {
 	}
 	f.has = 600
 	f.ask()
-	if ledger.len() != 0 || len(ledger.shownBound) != 0 {
-		t.Errorf("%d in the ledger, %d shown bound", ledger.len(), len(ledger.shownBound))
+	// It may have seen the pod go before it was told, so that is taken back: what is bound counts by itself.
+	f.ask()
+	if ledger.len() != 0 || len(ledger.shownBound) != 0 || len(f.fake.placements()) != 0 {
+		t.Errorf("%d in the ledger, %d shown bound, %v", ledger.len(), len(ledger.shownBound), f.fake.placements())
 	}
 	// What comes then is another pod's.
 	f.plugin().podGone(at("602", bound, nil))
