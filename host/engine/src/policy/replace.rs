@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::running::Running;
 use super::{ActivePolicy, ActivePredicate, LastReload, PastReload, Refusal, ReloadOutcome, ReloadStep};
+use crate::clock::now;
 use crate::limits::RETIRED_LEAST;
 use crate::{Engine, Trial};
 
