@@ -73,9 +73,9 @@ fn what_is_wrong_is_said_in_these_words() {
             "node \"n9\" is not in the cache: name a node that exists",
         ),
         (
-            &["--server", "unix:/nonexistent/s.sock"],
+            &["--server", "unix:/proc/none/s.sock"],
             UNAVAILABLE,
-            "cannot reach a sidecar at unix:/nonexistent/s.sock (is `nodesift serve` running?): transport error: \
+            "cannot reach a sidecar at unix:/proc/none/s.sock (is `nodesift serve` running?): transport error: \
              No such file or directory (os error 2)",
         ),
         (
@@ -223,7 +223,7 @@ fn an_unknown_pod_or_node_is_named() {
 #[test]
 fn a_socket_that_cannot_be_had_is_named() {
     let workshop = new_workshop().with_cluster();
-    for path in ["/nonexistent/folder/nodesift.sock", "cluster.json"] {
+    for path in ["/proc/none/folder/nodesift.sock", "cluster.json"] {
         let arguments = ["serve", "--cluster", "cluster.json", "--no-tcp", "--socket", path];
         let output = workshop.run(&arguments);
         assert_eq!(output.code, Some(1), "{}", output.stderr);
@@ -236,7 +236,7 @@ fn a_socket_that_cannot_be_had_is_named() {
 #[test]
 fn a_sidecar_that_is_not_there_is_unavailable() {
     let workshop = new_workshop();
-    workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "unix:/nonexistent/s.sock"], &["/nonexistent/s.sock"]);
+    workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "unix:/proc/none/s.sock"], &["/proc/none/s.sock"]);
     // Nothing listens on port 1.
     workshop.fails_naming(UNAVAILABLE, &["explain", "--server", "http://127.0.0.1:1"], &["127.0.0.1:1"]);
 }

@@ -65,11 +65,11 @@ fn with_json_nothing_but_json_is_printed_from_start_to_end_panics_included() {
 fn with_json_the_reason_of_a_start_that_fails_is_json_too() {
     let _beside = beside_others();
     let output =
-        sidecar::run(command().args(["serve", "--sample", "--log-format", "json", "--socket", "/nonexistent/s"]));
+        sidecar::run(command().args(["serve", "--sample", "--log-format", "json", "--socket", "/proc/none/s"]));
     assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""));
     let lines = only_json(&output.stderr);
     assert!(
-        lines.iter().any(|line| line["level"] == "ERROR" && line.to_string().contains("/nonexistent/s")),
+        lines.iter().any(|line| line["level"] == "ERROR" && line.to_string().contains("/proc/none/s")),
         "{lines:?}"
     );
 }

@@ -64,7 +64,7 @@ fn every_address_that_cannot_be_had_is_told_in_one_go() {
     let _beside = beside_others();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    for socket in ["/nonexistent/s.sock", "/proc/s.sock"] {
+    for socket in ["/proc/none/s.sock", "/proc/s.sock"] {
         let arguments = ["serve", "--sample", "--socket", socket, "--listen", &address, "--probe-listen", &address];
         let text = fails(command().args(arguments), 1);
         names_all(&text, &["3 errors", socket, &address]);

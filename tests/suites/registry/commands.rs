@@ -146,7 +146,7 @@ fn what_cannot_be_pushed_or_pulled_is_refused_with_words() {
     for (arguments, code, words) in [
         (&["push", file, "oci://127.0.0.1:1/a:1"][..], 69, "127.0.0.1:1 cannot be reached"),
         (&["push", garbage, "oci://127.0.0.1:1/a:1"], 65, "garbage.wasm"),
-        (&["push", "/nonexistent", "oci://127.0.0.1:1/a:1"], 66, "/nonexistent"),
+        (&["push", "/proc/none", "oci://127.0.0.1:1/a:1"], 66, "/proc/none"),
         (&["push", file, "oci://A:1"], 64, "REGISTRY/REPOSITORY:TAG"),
         (&["push", file, &digest], 64, "push under a tag"),
         (&["push", file, "oci://127.0.0.1:1/a:1", "--sign", garbage], 64, "openssl genpkey"),

@@ -128,7 +128,7 @@ pub(crate) fn developer() -> Command {
 }
 
 fn unconfigured(mut command: Command) -> Command {
-    command.env("DOCKER_CONFIG", "/nonexistent");
+    command.env("DOCKER_CONFIG", "/proc/none");
     command
 }
 
