@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow, bail};
 use serde::Serialize;
 
 use super::cluster::Cluster;
-use super::results::ratio;
+use super::targets::ratio;
 use crate::measure::NativeTimes;
 use nodesift::exit::Failure;
 

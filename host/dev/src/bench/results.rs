@@ -158,12 +158,6 @@ pub(super) fn all(clusters: &[Measured]) -> Vec<Line<'_>> {
     clusters.iter().flat_map(Measured::objects).collect()
 }
 
-/// One time divided by another.
-#[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
-pub(super) fn ratio(time_ns: u64, by_ns: u64) -> f64 {
-    time_ns as f64 / by_ns.max(1) as f64
-}
-
 /// Converts a time to whole nanoseconds.
 pub(super) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)

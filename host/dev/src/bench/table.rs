@@ -6,7 +6,8 @@ use comfy_table::Cell;
 
 use super::cells::{above, below, grouped, micros, ratio_cell, ratio_or_none, right, time_or_none};
 use super::claims;
-use super::results::{Measured, Results, ratio};
+use super::results::{Measured, Results};
+use super::targets::ratio;
 use nodesift::terminal::{Paint, render, table};
 
 /// The tables of all clusters.

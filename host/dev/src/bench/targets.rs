@@ -1,5 +1,5 @@
 //! Targets of the figures on two cores, for two synthetic clusters, and for two with devices. Other clusters have none. Start at
-//! [`for_shape`] and [`for_devices`].
+//! [`for_shape`] and [`for_devices`]; [`ratio`] is how figures are compared.
 
 use crate::args::DeviceSize;
 use nodesift_fixtures::synthetic::Shape;
@@ -135,4 +135,10 @@ pub(super) fn for_devices(shape: DeviceShape) -> ClaimTargets {
         },
         _ => ClaimTargets::default(),
     }
+}
+
+/// One time divided by another.
+#[allow(clippy::cast_precision_loss)] // Nanoseconds of a median are far below 2^52.
+pub(super) fn ratio(time_ns: u64, by_ns: u64) -> f64 {
+    time_ns as f64 / by_ns.max(1) as f64
 }

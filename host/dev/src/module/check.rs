@@ -33,11 +33,11 @@ use super::world::World;
 use crate::args::ModuleCheckArgs;
 use crate::limits::CHECK_NODES;
 use grown::Call;
-use nodesift::cluster::{self, compile_time};
+use nodesift::cluster;
 use nodesift::exit;
 use nodesift::progress::during;
 use nodesift::terminal::{self, counted};
-use report::{BEFORE, Check, Report};
+use report::{Check, Report, compiled};
 use verdicts::{Rows, failures_of, first_difference, fitting, rows_of, scores_of};
 
 /// `nodesift-dev module check`.
@@ -151,13 +151,6 @@ fn unloaded(error: &LoadError) -> (&'static str, &'static str) {
         }
         _ => ("loads", "build it again, with an SDK of the version that is served"),
     }
-}
-
-/// How long a module was compiled, as the limit counts it.
-pub(super) fn compiled(taken: Option<Duration>) -> String {
-    let Some(taken) = taken else { return BEFORE.to_owned() };
-    let build = if cfg!(debug_assertions) { ", which is that of a development build" } else { "" };
-    format!("with {:.1} s of processor time, of at most {} s{build}", taken.as_secs_f64(), compile_time().as_secs())
 }
 
 fn memory(inspection: &Inspection, granted: &Grants) -> Check {

@@ -13,8 +13,7 @@ use nodesift_sandbox::limits::{ACCOUNTING_TIME, COMPONENT_BYTES};
 use serde::Serialize;
 
 use super::super::call::COMPILING;
-use super::super::check::compiled;
-use super::super::check::report::{Check, table_of};
+use super::super::check::report::{Check, compiled, table_of};
 use super::super::written;
 use super::inspect::Document;
 use super::object::PlainObject;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::super::subject::{Subject, grants};
 use super::super::{Import, allow, table_of as table_of_imports};
 use crate::args::Format;
+use nodesift::cluster::compile_time;
 use nodesift::terminal::{Paint, render, table};
 
 /// When a module was compiled whose code is in the cache: by another command, or by a sidecar.
@@ -166,4 +167,11 @@ pub(in super::super) fn table_of(checks: &[Check], paint: Paint) -> String {
         let _infallible = writeln!(out, "\n{}: {}", paint.bad(check.name), check.advice.unwrap_or_default());
     }
     out
+}
+
+/// How long a module was compiled, as the limit counts it.
+pub(in super::super) fn compiled(taken: Option<Duration>) -> String {
+    let Some(taken) = taken else { return BEFORE.to_owned() };
+    let build = if cfg!(debug_assertions) { ", which is that of a development build" } else { "" };
+    format!("with {:.1} s of processor time, of at most {} s{build}", taken.as_secs_f64(), compile_time().as_secs())
 }
