@@ -1,6 +1,8 @@
-//! A running sidecar: one GET request, for commands that print what it says, or a gRPC channel. Start at [`get`] and [`channel`].
+//! A running sidecar: which one is meant, one GET request, for commands that print what it says, or a gRPC channel. Start at [`Named`],
+//! [`get`] and [`channel`].
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -24,6 +26,53 @@ use crate::limits;
 pub(crate) enum Endpoint {
     Socket(PathBuf),
     Tcp(String),
+}
+
+/// The sidecar that a command line names, else the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// By the URL of `--server`, else of `$NODESIFT_SERVER`.
+    Server(String),
+    /// By the path of `--socket`.
+    Socket(PathBuf),
+    /// By the path of `$NODESIFT_SOCKET`.
+    SocketOfEnvironment(PathBuf),
+}
+
+impl Named {
+    /// The one that the values of `--server` and `--socket` name, else the environment; none where nothing does.
+    pub(crate) fn find(server: Option<&str>, socket: Option<&Path>) -> Option<Self> {
+        Self::first(server, socket, std::env::var_os("NODESIFT_SERVER"), std::env::var_os("NODESIFT_SOCKET"))
+    }
+
+    /// The first that is there: what is typed wins over each variable, and an empty variable is none.
+    fn first(
+        server: Option<&str>,
+        socket: Option<&Path>,
+        server_variable: Option<OsString>,
+        socket_variable: Option<OsString>,
+    ) -> Option<Self> {
+        let typed = server.map(|url| Self::Server(url.to_owned()));
+        let typed = typed.or_else(|| socket.map(|path| Self::Socket(path.to_owned())));
+        let is_set = |value: &OsString| !value.is_empty();
+        let of_environment = || {
+            let server = server_variable.filter(is_set).map(|url| Self::Server(url.to_string_lossy().into_owned()));
+            server.or_else(|| socket_variable.filter(is_set).map(|path| Self::SocketOfEnvironment(path.into())))
+        };
+        typed.or_else(of_environment)
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] if the URL has another form than `unix:PATH` or `http://HOST:PORT`.
+    pub(crate) fn endpoint(self) -> Result<Endpoint, Failure> {
+        match self {
+            Self::Server(url) => Endpoint::from_server(&url),
+            Self::Socket(path) | Self::SocketOfEnvironment(path) => Ok(Endpoint::Socket(path)),
+        }
+    }
 }
 
 impl Endpoint {
@@ -157,6 +206,21 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_typed_wins_over_the_environment() {
+        let (url, path) = ("http://127.0.0.1:1", Path::new("/t.sock"));
+        let (server, socket) = (|| Some("unix:/s".into()), || Some("/e.sock".into()));
+        let first = |url, path| Named::first(url, path, server(), socket());
+        assert_eq!(first(None, Some(path)), Some(Named::Socket(path.to_owned())));
+        assert_eq!(first(Some(url), None), Some(Named::Server(url.to_owned())));
+        assert_eq!(first(None, None), Some(Named::Server("unix:/s".to_owned())));
+        let of_environment = |server, socket| Named::first(None, None, server, socket);
+        let expected = Some(Named::SocketOfEnvironment("/e.sock".into()));
+        assert_eq!(of_environment(None, socket()), expected);
+        assert_eq!(of_environment(Some(OsString::new()), socket()), expected);
+        assert_eq!(of_environment(None, Some(OsString::new())), None);
+    }
 
     #[test]
     fn a_url_is_plain_http_with_a_port_and_no_path() {

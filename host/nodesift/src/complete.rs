@@ -6,7 +6,7 @@
 //! [`limits::COMPLETE`] or not at all: whoever presses a key does not wait, and an error has no place there.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use crate::args::{Args, Shell};
-use crate::client::{self, Endpoint};
+use crate::client::{self, Endpoint, Named};
 use crate::{exit, limits, serve, terminal};
 use nodesift_object::Kind;
 use nodesift_source::kube::Server as _;
@@ -238,14 +238,10 @@ fn of_sidecar(before: &[String], path: &str) -> Option<Value> {
 }
 
 fn endpoint(before: &[String]) -> Option<Endpoint> {
-    let url = value(before, &["--server"]).map(str::to_owned).or_else(|| std::env::var("NODESIFT_SERVER").ok());
-    match url {
-        Some(url) => Endpoint::from_server(&url).ok(),
-        None => {
-            let given = value(before, &["--socket"]).map(PathBuf::from);
-            let given = given.or_else(|| std::env::var_os("NODESIFT_SOCKET").map(PathBuf::from));
-            serve::socket_path(given.as_ref()).ok().filter(|socket| socket.exists()).map(Endpoint::Socket)
-        }
+    let socket = value(before, &["--socket"]).map(Path::new);
+    match Named::find(value(before, &["--server"]), socket) {
+        Some(named) => named.endpoint().ok(),
+        None => serve::socket_path(None).ok().filter(|socket| socket.exists()).map(Endpoint::Socket),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::args::{SourceArgs, UiArgs};
 use crate::ask::listed::{self, ListedCluster, Say};
-use crate::client::{self, Endpoint};
+use crate::client::{self, Endpoint, Named};
 use crate::cluster::{self, Opened, Origin};
 use crate::exit::Failure;
 use crate::{limits, serve, terminal};
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &UiArgs) -> anyhow::Result<()> {
 
 /// The sidecar that is named, else the one at the socket.
 fn endpoint(args: &SourceArgs) -> anyhow::Result<Endpoint> {
-    if let Some(url) = &args.server {
-        return Ok(Endpoint::from_server(url)?);
+    if let Some(named) = Named::find(args.server.as_deref(), args.socket.as_deref()) {
+        return Ok(named.endpoint()?);
     }
-    let socket = serve::socket_path(args.socket.as_ref())?;
-    if args.socket.is_none() && !socket.exists() {
+    let socket = serve::socket_path(None)?;
+    if !socket.exists() {
         return Err(Failure::Unavailable(anyhow!("no sidecar listens on this machine\n{ELSEWHERE}")).into());
     }
     Ok(Endpoint::Socket(socket))

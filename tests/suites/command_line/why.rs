@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use nodesift_tests::sidecar::{self, Sidecar};
 use serde_json::Value;
 
-use crate::new_workshop;
+use crate::{BINARY, CACHE, new_workshop};
 
 const USAGE: i32 = 64;
 const DATA: i32 = 65;
 const NO_INPUT: i32 = 66;
+const UNAVAILABLE: i32 = 69;
 const NO_NODE: i32 = 3;
 
 /// Lines of a first screen: a terminal has at least so many.
@@ -259,6 +261,44 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
+fn a_source_that_is_typed_wins_over_the_environment_and_two_are_refused() {
+    let workshop = new_workshop().with_cluster();
+    let command = sidecar::command(Path::new(BINARY), Path::new(CACHE));
+    let sidecar = Sidecar::start(command, &["--cluster", workshop.path("cluster.json").to_str().unwrap()]);
+    let socket = sidecar.socket.to_str().unwrap();
+    let server = format!("unix:{socket}");
+    // The environment names a sidecar that is not there.
+    let asked = |arguments: &[&str]| {
+        sidecar::run(workshop.command(arguments).env("NODESIFT_SERVER", "unix:/proc/none/s.sock"))
+    };
+    for command in [&["why", "default/new"][..], &["top", "nodes"], &["policy", "status"]] {
+        let of_environment = asked(command);
+        assert_eq!(of_environment.code, Some(UNAVAILABLE), "{command:?}: {}", of_environment.stderr);
+        assert!(of_environment.stderr.contains("/proc/none/s.sock"), "{command:?}: {}", of_environment.stderr);
+        for typed in [["--socket", socket], ["--server", &server]] {
+            let answered = asked(&[command, &typed].concat());
+            assert_eq!(answered.code, Some(0), "{command:?} {typed:?}: {}", answered.stderr);
+        }
+        let two = [command, &["--socket", socket, "--server", &server]].concat();
+        workshop.fails_naming(USAGE, &two, &["--socket", "--server"]);
+    }
+    let files = asked(&["why", "new", "--cluster", "cluster.json"]);
+    assert_eq!(files.code, Some(0), "{}", files.stderr);
+    // A socket that is named is not passed over, whatever is wrong with it.
+    let nowhere = ["why", "default/new", "--socket", "/proc/none/s.sock"];
+    workshop.fails_naming(UNAVAILABLE, &nowhere, &["/proc/none/s.sock"]);
+    let policy = ["why", "default/new", "--socket", socket, "--predicates", "NodeName"];
+    workshop.fails_naming(USAGE, &policy, &["by its own policy"]);
+    for cluster in [&["--cluster", "cluster.json"][..], &["--kube"], &["--context", "c"]] {
+        for typed in [["--socket", socket], ["--server", &server]] {
+            let two = [&["why", "default/new"][..], cluster, &typed].concat();
+            workshop.fails_naming(USAGE, &two, &[cluster[0], typed[0]]);
+        }
+    }
+    workshop.fails_naming(USAGE, &["ui", "--local", "--socket", socket], &["--local", "--socket"]);
+}
+
+#[test]
 fn hostile_names_reach_a_terminal_escaped_and_json_as_they_are() {
     let workshop = new_workshop();
     let mut cluster = nodesift_tests::workshop::three_nodes();
@@ -315,10 +355,10 @@ fn top_nodes_adds_up_what_is_free() {
 fn the_plugin_of_kubectl_speaks_of_itself() {
     let workshop = new_workshop().with_cluster();
     let plugin = workshop.path("kubectl-nodesift");
-    std::os::unix::fs::symlink(crate::BINARY, &plugin).unwrap();
+    std::os::unix::fs::symlink(BINARY, &plugin).unwrap();
     let run = |arguments: &[&str]| {
-        let mut command = nodesift_tests::sidecar::plain(&plugin, Path::new(crate::CACHE));
-        nodesift_tests::sidecar::run(command.current_dir(workshop.path("")).args(arguments))
+        let mut command = sidecar::plain(&plugin, Path::new(CACHE));
+        sidecar::run(command.current_dir(workshop.path("")).args(arguments))
     };
     let help = run(&["why", "--help"]);
     assert!(help.stdout.contains("Usage: kubectl nodesift why"), "{}", help.stdout);

@@ -28,12 +28,12 @@ pub(crate) enum PolicyCommand {
 /// The sidecar that `policy status` and `policy shadow` ask.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SidecarArgs {
-    /// Unix socket of the sidecar [default: as for serve]
-    // No conflict with --server: it would count the environment variable too.
-    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
+    /// Unix socket of the sidecar [env: NODESIFT_SOCKET] [default: as for serve]
+    // The variables are read by `client::Named`: read here they would count as typed, and so against what is typed.
+    #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// The sidecar, instead of by its socket: unix:PATH or http://HOST:PORT
-    #[arg(long, value_name = "URL", env = "NODESIFT_SERVER")]
+    /// The sidecar, instead of by its socket: unix:PATH or http://HOST:PORT [env: NODESIFT_SERVER]
+    #[arg(long, value_name = "URL", conflicts_with = "socket")]
     pub(crate) server: Option<String>,
 }
 

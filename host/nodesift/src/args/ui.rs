@@ -7,7 +7,7 @@ use super::SourceArgs;
 pub(crate) struct UiArgs {
     /// Read the cluster once, with your own rights or from the files of --cluster, and serve the explorer from here until Ctrl-C: nothing
     /// need be installed in the cluster
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["server", "socket"])]
     pub(crate) local: bool,
     /// Print the link and open no browser
     #[arg(long)]

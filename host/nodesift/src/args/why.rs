@@ -16,12 +16,13 @@ pub(crate) struct SourceArgs {
     pub(crate) cluster: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) listed: ListedArgs,
-    /// Ask a running sidecar: unix:PATH or http://HOST:PORT [default: the sidecar at --socket, where one listens; else --kube]
-    // No conflict with other sources: it would count the environment variable too.
-    #[arg(long, value_name = "URL", env = "NODESIFT_SERVER", help_heading = "Cluster")]
+    /// Ask a running sidecar: unix:PATH or http://HOST:PORT [env: NODESIFT_SERVER] [default: the sidecar at its Unix socket, where one
+    /// listens; else --kube]
+    // The variables are read by `client::Named`: read here they would count as typed, and so against what is typed.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["cluster", "kube", "kubeconfig", "context", "socket"], help_heading = "Cluster")]
     pub(crate) server: Option<String>,
-    /// Unix socket of the sidecar [default: as for serve]
-    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET", help_heading = "Cluster")]
+    /// Ask the sidecar at this Unix socket [env: NODESIFT_SOCKET] [default: as for serve]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["cluster", "kube", "kubeconfig", "context"], help_heading = "Cluster")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,

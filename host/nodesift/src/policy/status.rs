@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::args::{Format, PolicyStatusArgs, SidecarArgs};
-use crate::client::{self, Endpoint};
+use crate::client::{self, Endpoint, Named};
 use crate::exit::Failure;
 use crate::terminal::{self, Paint, render, table};
 use crate::{limits, serve};
@@ -40,10 +40,10 @@ pub(super) fn formatted(format: Format, status: &Value, rendered: fn(&Value) -> 
 }
 
 fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
-    let Some(url) = &sidecar.server else {
-        return Ok(Endpoint::Socket(serve::socket_path(sidecar.socket.as_ref())?));
-    };
-    Endpoint::from_server(url)
+    match Named::find(sidecar.server.as_deref(), sidecar.socket.as_deref()) {
+        Some(named) => named.endpoint(),
+        None => Ok(Endpoint::Socket(serve::socket_path(None)?)),
+    }
 }
 
 fn rendered(status: &Value) -> String {
@@ -241,7 +241,8 @@ mod tests {
     #[test]
     fn a_sidecar_is_named_as_for_the_other_commands() {
         let of = |server: Option<&str>| {
-            endpoint(&SidecarArgs { socket: Some("/run/t.sock".into()), server: server.map(str::to_owned) })
+            let socket = server.is_none().then(|| "/run/t.sock".into());
+            endpoint(&SidecarArgs { socket, server: server.map(str::to_owned) })
         };
         assert_eq!(of(Some("unix:///run/s.sock")).ok(), Some(Endpoint::Socket("/run/s.sock".into())));
         assert_eq!(of(Some("http://127.0.0.1:1")).ok(), Some(Endpoint::Tcp("127.0.0.1:1".into())));

@@ -1,7 +1,9 @@
 //! Where answers about pending pods come from: a sidecar, or the engine in this process over cluster files or one list.
 //!
-//! A cluster that is named wins; without one a sidecar is asked, and where none listens the kubeconfig's cluster is listed with the
-//! user's own rights. stderr says which it was. Start at [`Source::open`].
+//! What is typed wins, then what the environment names; without either the sidecar of this machine is asked, and where none listens the
+//! kubeconfig's cluster is listed with the user's own rights. stderr says which it was. Start at [`Source::open`].
+
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use nodesift_proto::v1;
@@ -19,7 +21,7 @@ use super::question::by_name;
 use super::subject::Selector;
 use crate::args::{GroupBy, PodKey, PolicyArgs, SourceArgs};
 use crate::ask::listed::{self, ListedCluster};
-use crate::client::{self, Endpoint};
+use crate::client::{self, Endpoint, Named};
 use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::{limits, serve, terminal};
@@ -83,20 +85,28 @@ impl Source {
         if let Some(origin) = args.listed.origin() {
             return Self::list(&origin, args, say);
         }
-        if let Some(url) = &args.server {
-            check_remote(args)?;
-            return Self::sidecar(url);
-        }
+        let at = |socket: &Path| Self::sidecar(&format!("unix:{}", socket.display()));
         // A policy of one's own is none that a sidecar answers by.
-        let socket =
-            serve::socket_path(args.socket.as_ref()).ok().filter(|socket| socket.exists() && !has_policy(args));
-        if let Some(socket) = socket {
-            match Self::sidecar(&format!("unix:{}", socket.display())) {
-                // Its file outlives a process that was killed.
-                Err(error) if args.socket.is_none() => {
-                    say.note(&format!("{error:#}: the cluster is listed instead"));
+        let may_answer = |socket: &Path| socket.exists() && !has_policy(args);
+        match Named::find(args.server.as_deref(), args.socket.as_deref()) {
+            Some(Named::Server(url)) => {
+                check_remote(args)?;
+                return Self::sidecar(&url);
+            }
+            Some(Named::Socket(socket)) => {
+                check_remote(args)?;
+                return at(&socket);
+            }
+            Some(Named::SocketOfEnvironment(socket)) if may_answer(&socket) => return at(&socket),
+            Some(Named::SocketOfEnvironment(_)) => {}
+            None => {
+                if let Some(socket) = serve::socket_path(None).ok().filter(|socket| may_answer(socket)) {
+                    match at(&socket) {
+                        // Its file outlives a process that was killed.
+                        Err(error) => say.note(&format!("{error:#}: the cluster is listed instead")),
+                        opened => return opened,
+                    }
                 }
-                opened => return opened,
             }
         }
         Self::list(&args.listed.default_origin(), args, say)
