@@ -240,6 +240,8 @@ fn what_is_wrong_is_named() {
         (USAGE, &["why", "--cluster", "cluster.json"], &["-A", "-l SELECTOR", "-f FILE"]),
         (USAGE, &["why", "a/b/c", "--cluster", "cluster.json"], &["a/b/c", "NAMESPACE/NAME"]),
         (USAGE, &["why", "-A", "--try", "cpu=1", "--cluster", "cluster.json"], &["--try"]),
+        (USAGE, &["why", "-A", "-n", "default", "--cluster", "cluster.json"], &["--all-namespaces", "--namespace"]),
+        (USAGE, &["why", "-n", "default", "-A", "-l", "a", "--cluster", "cluster.json"], &["--all-namespaces", "--namespace"]),
         (USAGE, &["why", "-l", "a in (b)", "--cluster", "cluster.json"], &["KEY=VALUE"]),
         (USAGE, &["why", "new", "--watch", "--cluster", "cluster.json"], &["--watch"]),
         (USAGE, &["why", "new", "--timeout", "1s", "--cluster", "cluster.json"], &["--timeout", "--cluster"]),

@@ -54,7 +54,8 @@ pub(crate) struct WhyArgs {
     #[arg(long, short = 'l', value_name = "SELECTOR", conflicts_with = "filename", help_heading = "Pods and nodes")]
     pub(crate) selector: Option<String>,
     /// Explain the pending pods of all namespaces
-    #[arg(long, short = 'A', conflicts_with = "filename", help_heading = "Pods and nodes")]
+    // kubectl takes both, and leaves --namespace out: whoever typed it would read the answer as one about that namespace.
+    #[arg(long, short = 'A', conflicts_with_all = ["filename", "namespace"], help_heading = "Pods and nodes")]
     pub(crate) all_namespaces: bool,
     /// Namespace of pods, and of a manifest, that are named without one [default: that of the kubeconfig's context, else default]
     #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = "Pods and nodes")]
