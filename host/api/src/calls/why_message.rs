@@ -26,7 +26,7 @@ pub(super) fn response(answer: &WhyAnswer, age: Age, has_cells: bool) -> v1::Why
         pod: name,
         cause: Some(v1::PendingCause {
             name: answer.reason.cause.name().to_owned(),
-            headline: answer.reason.headline(pod.nodes, pod.feasible.len()),
+            headline: answer.headline(),
             subjects: answer.reason.subjects.iter().map(ToString::to_string).collect(),
             since: answer.since.and_then(timestamp),
         }),

@@ -2,8 +2,9 @@
 //! lock, no allocation and no clock: a hash of the pod's name leads to eight words, one of which is written.
 //!
 //! Pods are kept by `namespace/name`, which a core always knows, and not by UID: a pod that takes the place of another within
-//! [`NOT_ASKED_AFTER`] counts as asked about, and is younger than what "not asked" needs. A full set gives up its oldest entry, and what
-//! was given up too early is remembered, so that nobody is told that a core does not ask who does. Start at [`AskedPods::note`].
+//! [`NOT_ASKED_AFTER`](crate::limits::NOT_ASKED_AFTER) counts as asked about, and is younger than what "not asked" needs. A full set gives up
+//! its oldest entry, and the time of the youngest that was given up is remembered: it may have been any pod's, so that nobody is told that
+//! a core has not asked for longer than that. Start at [`AskedPods::note`].
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::RwLock;
 
 use super::cause::LastAsked;
-use crate::limits::{ASKED_SETS, ASKED_WAYS, ASKERS, NOT_ASKED_AFTER};
+use crate::limits::{ASKED_SETS, ASKED_WAYS, ASKERS};
 
 /// Whoever asks about pods, as a number; see [`AskedPods::asker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +77,8 @@ pub struct AskedPods {
     began: Instant,
     /// Whole seconds since then, and one more; 0 as long as nobody advances it: then nothing is noted.
     tick: AtomicU32,
-    /// The tick at which an entry last gave way that was younger than [`NOT_ASKED_AFTER`]; 0 where none has.
-    displaced: AtomicU32,
+    /// The latest tick of an entry that gave way; 0 where none has.
+    forgotten: AtomicU32,
     /// Keyed at random: nobody can choose names that share a set, or a set and a tag. A seed beside the words of a fast hash would not do:
     /// names that collide in it collide with each seed.
     hasher: RandomState,
@@ -128,7 +129,7 @@ impl Default for AskedPods {
         Self {
             began: Instant::now(),
             tick: AtomicU32::new(0),
-            displaced: AtomicU32::new(0),
+            forgotten: AtomicU32::new(0),
             hasher: RandomState::new(),
             sets: std::iter::repeat_with(Set::default).take(ASKED_SETS).collect(),
             names: RwLock::default(),
@@ -181,8 +182,8 @@ impl AskedPods {
             }
         }
         let Some((slot, count, given_up)) = oldest else { return };
-        if given_up.0 != 0 && is_recent(tick.saturating_sub(given_up.tick())) {
-            self.displaced.store(tick, Ordering::Relaxed);
+        if given_up.0 != 0 {
+            self.forgotten.fetch_max(given_up.tick(), Ordering::Relaxed);
         }
         count.store(1, Ordering::Relaxed);
         slot.store(new, Ordering::Relaxed);
@@ -202,17 +203,20 @@ impl AskedPods {
         Some(LastQuestion { ago, by, result: word.result(), count: count.load(Ordering::Relaxed) })
     }
 
-    /// When a core last asked about the pod `namespace/name`, which has been pending for so long.
-    pub fn last_asked(&self, pod: &str, pending_for: Duration) -> LastAsked {
+    /// When a core last asked about the pod `namespace/name`, which has been watched for so long.
+    pub fn last_asked(&self, pod: &str, watched_for: Duration) -> LastAsked {
         let tick = self.tick.load(Ordering::Relaxed);
         if tick == 0 {
             return LastAsked::Unknown;
         }
-        let displaced = self.displaced.load(Ordering::Relaxed);
+        let forgotten = self.forgotten.load(Ordering::Relaxed);
         match self.last(pod) {
             Some(question) => LastAsked::Ago(question.ago),
-            None if displaced != 0 && is_recent(tick.saturating_sub(displaced)) => LastAsked::Unknown,
-            None => LastAsked::Never(pending_for),
+            None if forgotten != 0 => {
+                let since = Duration::from_secs(u64::from(tick.saturating_sub(forgotten)));
+                LastAsked::Never(watched_for.min(since))
+            }
+            None => LastAsked::Never(watched_for),
         }
     }
 
@@ -222,11 +226,6 @@ impl AskedPods {
         let at = usize::try_from(hash & 0xffff_ffff).unwrap_or(0) % ASKED_SETS;
         (self.sets.get(at), hash >> 40)
     }
-}
-
-/// Whether so many seconds ago is less than what "not asked" needs.
-fn is_recent(seconds: u32) -> bool {
-    u64::from(seconds) <= NOT_ASKED_AFTER.as_secs()
 }
 
 #[cfg(test)]
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_to_give_way_is_never_said_not_to_be_asked_about() {
+    fn what_had_to_give_way_is_never_said_not_to_be_asked_about_for_longer() {
         let asked = AskedPods::default();
         let asker = asked.asker("core");
         at(&asked, 1);
@@ -308,12 +307,14 @@ mod tests {
         let lost: Vec<String> = lost.map(|pod| format!("ns/{pod}")).collect();
         assert!(lost.len() >= pods / 2, "{}", lost.len());
         for pod in &lost {
-            assert_eq!(asked.last_asked(pod, Duration::from_secs(3600)), LastAsked::Unknown);
+            assert_eq!(asked.last_asked(pod, Duration::from_secs(3600)), LastAsked::Never(Duration::ZERO));
         }
-        // Once nothing that young has given way for a while, what is not kept has not been asked about.
-        at(&asked, 1 + NOT_ASKED_AFTER.as_secs() + 1);
-        let never = LastAsked::Never(Duration::from_secs(3600));
-        assert_eq!(asked.last_asked(&lost[0], Duration::from_secs(3600)), never);
+        // Since then nothing has given way: what is not kept has not been asked about.
+        at(&asked, 1 + 61);
+        for (watched_for, never) in [(3600, 61), (7, 7)] {
+            let never = LastAsked::Never(Duration::from_secs(never));
+            assert_eq!(asked.last_asked(&lost[0], Duration::from_secs(watched_for)), never);
+        }
     }
 
     #[test]

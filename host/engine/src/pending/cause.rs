@@ -88,9 +88,9 @@ impl Cause {
 pub enum LastAsked {
     /// A core asked so long ago.
     Ago(Duration),
-    /// No core has asked, although the pod has been pending for so long.
+    /// No core is known to have asked, and one that did was not this lately: for so long the pod has been watched, and nothing was forgotten.
     Never(Duration),
-    /// Nothing is known: nobody keeps it, or what was kept gave way to others.
+    /// Nothing is known: nobody keeps it.
     Unknown,
 }
 
@@ -213,7 +213,10 @@ impl Reason {
 
     /// Says it in one sentence without a full stop, of [`HEADLINE_BYTES`] at most. `nodes` were evaluated, of which `feasible` fit. Names and
     /// reasons are in it as they are: a terminal must not be sent it unescaped.
-    pub fn headline(&self, nodes: usize, feasible: usize) -> String {
+    ///
+    /// Only [`Cause::NotAsked`] tells `asked`, in whole minutes, hours or days; with [`LastAsked::Unknown`] the sentence stays what it is as
+    /// time passes, for lists that compare sentences.
+    pub fn headline(&self, nodes: usize, feasible: usize, asked: LastAsked) -> String {
         let subjects = self.subjects.join(", ");
         let fit = if nodes == 1 { "node fits" } else { "nodes fit" };
         let mut text = String::new();
@@ -235,8 +238,12 @@ impl Reason {
             Cause::Nominated => write!(text, "preemption makes room for it on {subjects}"),
             Cause::Assumed => write!(text, "a core has placed it on {subjects}, and it is not seen bound yet"),
             Cause::NotAsked => {
-                let seconds = NOT_ASKED_AFTER.as_secs();
-                write!(text, "{feasible} of {nodes} {fit}, and no core has asked for {seconds} s: see its queue")
+                let time = match asked {
+                    LastAsked::Ago(ago) => format!("for {}", rounded(ago)),
+                    LastAsked::Never(time) => format!("in the {} that this sidecar has watched it", rounded(time)),
+                    LastAsked::Unknown => format!("for {} s or longer", NOT_ASKED_AFTER.as_secs()),
+                };
+                write!(text, "{feasible} of {nodes} {fit}, and no core has asked {time}: see its queue")
             }
             Cause::Fits => write!(text, "{feasible} of {nodes} {fit}; its core has not placed it yet"),
         };
@@ -249,6 +256,15 @@ impl Reason {
 
 fn texts(group: &FailureGroup) -> impl Iterator<Item = &str> {
     group.reasons.iter().map(String::as_str)
+}
+
+/// A time in its largest unit, rounded down. No seconds: a sentence that changes with each look is new to whoever watches it.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() / 60 {
+        minutes @ ..120 => format!("{minutes} min"),
+        minutes @ 120..2_880 => format!("{} h", minutes / 60),
+        minutes => format!("{} days", minutes / 1_440),
+    }
 }
 
 /// The beginning of a text that guests or tenants have written.
@@ -367,17 +383,35 @@ mod tests {
         assert_eq!(reason.subjects.iter().filter(|subject| subject.starts_with('ä')).count(), 1);
         // All of them are in no sentence.
         let long: Vec<String> = (0..16).map(|number| format!("{number}{long}")).collect();
-        let headline = Reason::new(Cause::Gated, long.iter().map(String::as_str)).headline(0, 0);
+        let headline = Reason::new(Cause::Gated, long.iter().map(String::as_str)).headline(0, 0, LastAsked::Unknown);
         assert!(headline.len() <= HEADLINE_BYTES && headline.len() > HEADLINE_BYTES - 4, "{}", headline.len());
         assert!(headline.starts_with("scheduling gates hold it: 0ä") && headline.ends_with("ä…"), "{headline}");
-        let short = Reason::new(Cause::Gated, ["a", "b"]).headline(0, 0);
+        let short = Reason::new(Cause::Gated, ["a", "b"]).headline(0, 0, LastAsked::Unknown);
         assert_eq!(short, "scheduling gates hold it: a, b");
     }
 
     #[test]
     fn one_node_fits_and_of_several_nodes_fit() {
         let fits = Reason::new(Cause::Fits, []);
-        assert_eq!(fits.headline(1, 1), "1 of 1 node fits; its core has not placed it yet");
-        assert_eq!(fits.headline(3, 1), "1 of 3 nodes fit; its core has not placed it yet");
+        let said = |nodes| fits.headline(nodes, 1, LastAsked::Ago(Duration::ZERO));
+        assert_eq!(said(1), "1 of 1 node fits; its core has not placed it yet");
+        assert_eq!(said(3), "1 of 3 nodes fit; its core has not placed it yet");
+    }
+
+    #[test]
+    fn how_long_nobody_has_asked_is_said_or_how_long_the_pod_is_watched() {
+        let said = |asked| Reason::new(Cause::NotAsked, []).headline(3, 2, asked);
+        let seconds = |seconds| Duration::from_secs(seconds);
+        for (asked, time) in [
+            (LastAsked::Ago(NOT_ASKED_AFTER), "for 1 min"),
+            (LastAsked::Ago(seconds(38 * 60 + 59)), "for 38 min"),
+            (LastAsked::Never(seconds(38 * 60)), "in the 38 min that this sidecar has watched it"),
+            (LastAsked::Never(seconds(5 * 3_600)), "in the 5 h that this sidecar has watched it"),
+            (LastAsked::Ago(seconds(3 * 86_400)), "for 3 days"),
+            (LastAsked::Unknown, "for 60 s or longer"),
+        ] {
+            let expected = format!("2 of 3 nodes fit, and no core has asked {time}: see its queue");
+            assert_eq!(said(asked), expected, "{asked:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use nodesift_cache::metadata::PodRecord;
 use parking_lot::Mutex;
 
-use super::cause::{Cause, Reason};
+use super::cause::{Cause, LastAsked, Reason};
 use crate::answer::PodAnswer;
 use crate::limits::{LISTED_GONE, LISTED_MESSAGE_BYTES};
 use crate::shadow::Alternative;
@@ -144,10 +144,10 @@ impl PendingPod {
         self.record.pending.as_ref().and_then(|pending| pending.created).unwrap_or_else(seen)
     }
 
-    /// Its cause in one sentence; see [`Reason::headline`].
+    /// Its cause in one sentence, the same as long as the cause is; see [`Reason::headline`].
     pub fn headline(&self) -> String {
         let (nodes, feasible) = self.answered.as_ref().map_or((0, 0), |answered| (answered.nodes, answered.feasible));
-        self.reason.headline(nodes, feasible)
+        self.reason.headline(nodes, feasible, LastAsked::Unknown)
     }
 }
 

@@ -9,7 +9,7 @@ use nodesift_sandbox::{Code, Interface};
 
 use crate::answer::PodAnswer;
 use crate::limits::WHY_NEAREST;
-use crate::pending::Reason;
+use crate::pending::{LastAsked, Reason};
 
 /// Parts of an answer that are made only where they are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct WhyAnswer {
     pub reason: Reason,
     /// Since when the pod has this cause; `None` where that is not kept.
     pub since: Option<SystemTime>,
+    /// When a core last asked about the pod; unknown where that is not kept, and where the question supposes something else than there is.
+    pub asked: LastAsked,
     /// One step per evaluated predicate, in policy order.
     pub funnel: Vec<Step>,
     /// Each predicate by itself, in the order of `funnel`.
@@ -62,6 +64,13 @@ pub struct WhyAnswer {
     pub help: Vec<HelpfulEdit>,
     /// Number of edits that might help and that were not evaluated to the end.
     pub help_unevaluated: usize,
+}
+
+impl WhyAnswer {
+    /// The cause in one sentence; see [`Reason::headline`].
+    pub fn headline(&self) -> String {
+        self.reason.headline(self.pod.nodes, self.pod.feasible.len(), self.asked)
+    }
 }
 
 /// One step on the way from all nodes to those that fit.

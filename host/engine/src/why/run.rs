@@ -70,7 +70,7 @@ impl Engine {
         };
         let (help, help_unevaluated) =
             self.evaluated_edits(&asked, &running, snapshot, &batch, &subject, &answer, edits);
-        let (reason, since) = self.reason_of(&asked, snapshot, &answer, &running);
+        let (reason, since, last_asked) = self.reason_of(&asked, snapshot, &answer, &running);
         let Rejections { cells, .. } = rejections;
         Ok(WhyAnswer {
             snapshot: Arc::clone(snapshot),
@@ -79,6 +79,7 @@ impl Engine {
             unknown_nodes: answers.unknown_nodes,
             reason,
             since,
+            asked: last_asked,
             funnel,
             alone,
             groups,
@@ -106,14 +107,14 @@ impl Engine {
         Ok(Asked { query, pod: PodRef::Known(Arc::clone(&record)), record })
     }
 
-    /// The cause of the pod, and since when it has it.
+    /// The cause of the pod, since when it has it, and when a core last asked about it.
     fn reason_of(
         &self,
         asked: &Asked<'_>,
         snapshot: &Snapshot,
         answer: &PodAnswer,
         running: &Running,
-    ) -> (Reason, Option<SystemTime>) {
+    ) -> (Reason, Option<SystemTime>, LastAsked) {
         let record = &*asked.record;
         let listed = self.pending().listed();
         let listed = listed.as_ref().and_then(|listed| listed.pod(&record.namespace, &record.name));
@@ -122,7 +123,7 @@ impl Engine {
         // The list may be older than the assumption.
         let since = |cause: Cause| listed.filter(|listed| listed.reason.cause == cause).map(|listed| listed.since());
         if let Some(node) = record.node_name.as_ref().filter(|_| !is_whole) {
-            return (Reason::assumed_on(node), since(Cause::Assumed));
+            return (Reason::assumed_on(node), since(Cause::Assumed), LastAsked::Unknown);
         }
         // What supposes another cluster, another pod or fewer predicates says nothing about when cores ask.
         let is_real = asked.query.nodes == Nodes::All
@@ -135,7 +136,7 @@ impl Engine {
         };
         let reason = Reason::find(record, answer, &running.policy, last_asked);
         let since = since(reason.cause);
-        (reason, since)
+        (reason, since, last_asked)
     }
 
     /// Evaluates edits in half of the time that is left, so that the other half is for the answer. Returns those that make more nodes fit,

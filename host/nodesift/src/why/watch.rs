@@ -14,6 +14,7 @@ use crate::exit::{self, Failure};
 use crate::report::why as report;
 use crate::{limits, terminal};
 use nodesift_engine::Clock;
+use nodesift_engine::pending::Cause;
 use nodesift_proto::v1;
 use nodesift_source::kube::Failure as KubeFailure;
 
@@ -106,7 +107,7 @@ fn follow(
             Look::Seen(seen) => {
                 unanswered = 0;
                 // The time since when a cause holds changes all the time.
-                let what = summary(seen);
+                let what = state(seen);
                 if last.as_ref() != Some(&what) {
                     tell(&looked)?;
                     last = Some(what);
@@ -171,7 +172,18 @@ fn looked(answer: Result<v1::WhyResponse, Refused>, is_known: bool) -> anyhow::R
     }
 }
 
-/// Cause and sentence, by which a change is told.
+/// Cause and sentence, by which a change is told; the numbers of nodes and of those that fit in the place of a sentence that tells the time.
+fn state(seen: &Seen) -> (String, String) {
+    let (cause, headline) = summary(seen);
+    match seen {
+        Seen::Pending(answer) if cause == Cause::NotAsked.name() => {
+            (cause, format!("{} of {}", answer.feasible_count, answer.nodes))
+        }
+        _ => (cause, headline),
+    }
+}
+
+/// Cause and sentence.
 fn summary(seen: &Seen) -> (String, String) {
     match seen {
         Seen::Gone => ("Deleted".to_owned(), String::new()),
@@ -264,6 +276,36 @@ mod tests {
         assert_eq!(told, ["", "503", "503", "Bound"], "the cause is told once, and each outage");
         assert_eq!(waits, [0, 1, 2, 0, 1]);
         assert_eq!(known, [false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn time_that_a_sentence_tells_is_no_change() {
+        let not_asked = |headline: &str, nodes| {
+            let cause = v1::PendingCause {
+                name: "NotAsked".to_owned(),
+                headline: headline.to_owned(),
+                ..v1::PendingCause::default()
+            };
+            let answer = v1::WhyResponse { cause: Some(cause), nodes, feasible_count: 1, ..v1::WhyResponse::default() };
+            Look::Seen(Seen::Pending(Box::new(answer)))
+        };
+        let mut looks = [not_asked("1 min", 3), not_asked("2 min", 3), not_asked("2 min", 4)].into_iter();
+        let mut told = Vec::new();
+        let outcome = follow(
+            Until::Bound,
+            &mut |_| Ok(looks.next().unwrap_or(Look::Seen(Seen::Bound("n".to_owned())))),
+            &mut |look| {
+                told.extend(match look {
+                    Look::Seen(seen) => Some(summary(seen)),
+                    Look::Unknown(_) => None,
+                });
+                Ok(())
+            },
+            &mut |_| Ok(()),
+        );
+        assert!(outcome.is_ok(), "{outcome:?}");
+        let told: Vec<&str> = told.iter().map(|(_, headline)| headline.as_str()).collect();
+        assert_eq!(told, ["1 min", "2 min", "n"], "the third look has another number of nodes");
     }
 
     #[test]
