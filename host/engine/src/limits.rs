@@ -373,6 +373,9 @@ pub const WHY_FACTS: usize = 64;
 /// Reasons of one predicate that an explanation counts, the most frequent ones.
 pub const WHY_REASONS: usize = 16;
 
+/// Pods that an explanation names as holding a host port: enough to know whom to ask.
+pub(crate) const WHY_PORT_HOLDERS: usize = 3;
+
 /// Bytes of one text that guests or tenants have written, in an explanation: the longest key of a label with its value.
 pub const WHY_TEXT_BYTES: usize = 512;
 

@@ -74,6 +74,26 @@ fn what_would_help_helps_in_the_file_too() {
 }
 
 #[test]
+fn a_host_port_in_use_is_told_with_the_pods_that_have_it() {
+    let planted = planted();
+    let (name, text) = planted.iter().find(|(name, _)| name == "host-port.yaml").unwrap();
+    let workshop = new_workshop();
+    workshop.write(name, text);
+    let told = |more: &[&str]| -> Value {
+        let arguments = [&["why", "web", "-n", "shop", "-o", "json", "--cluster", name], more].concat();
+        let answer: Value = serde_json::from_str(&workshop.answer(&arguments)).unwrap();
+        let evidence = answer["evidence"].as_array().unwrap();
+        let of_ports = evidence.iter().find(|of| of["interface"] == "node-ports").unwrap();
+        of_ports["facts"][0].clone()
+    };
+    let of_both = told(&[]);
+    assert_eq!(of_both["value"], "0.0.0.0:8080/TCP, held by shop/old-0, shop/old-1", "{of_both}");
+    // A pod that is supposed to be gone holds nothing.
+    let of_one = told(&["--try", "without=shop/old-0"]);
+    assert_eq!((&of_one["value"], &of_one["nodes"]), (&"0.0.0.0:8080/TCP, held by shop/old-1".into(), &1.into()));
+}
+
+#[test]
 fn formats_are_of_one_answer() {
     let workshop = new_workshop().with_cluster();
     let json: Value = serde_json::from_str(&workshop.answer(&with(&["-o", "json"]))).unwrap();

@@ -99,7 +99,13 @@ impl PodIndex {
     /// Returns all pods bound to nodes whose names `is_meant` accepts, known or not, each with the generation from which on snapshots count
     /// it, as in [`Self::counted`]. Looks through all pods.
     pub(crate) fn counted_on(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
-        let found = self.by_uid.iter().filter(|found| found.key().0.node_name.as_deref().is_some_and(&is_meant));
+        self.counted_with(|pod| pod.node_name.as_deref().is_some_and(&is_meant))
+    }
+
+    /// Returns all pods for which a rule holds, each with the generation from which on snapshots count it, as in [`Self::counted`]. Looks
+    /// through all pods.
+    pub(crate) fn counted_with(&self, rule: impl Fn(&PodRecord) -> bool) -> Vec<(Arc<PodRecord>, Generation)> {
+        let found = self.by_uid.iter().filter(|found| rule(&found.key().0));
         found.map(|found| (Arc::clone(&found.key().0), *found.value())).collect()
     }
 

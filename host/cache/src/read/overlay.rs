@@ -87,6 +87,27 @@ impl Snapshot {
             _ => Err(OverlayError::Unsettled { uid: Arc::from(uid) }),
         }
     }
+
+    /// Pods for which `rule` holds, on rows for which `is_meant` holds, by namespace and name: those that this snapshot counts so beyond
+    /// doubt. Pods that have changed since it was published are left out, and those on rows that an overlay touches. `pods` is the index of
+    /// the same cache; all of it is looked through.
+    pub fn counted_with(
+        &self,
+        pods: &PodIndex,
+        rule: impl Fn(&PodRecord) -> bool,
+        is_meant: impl Fn(Row) -> bool,
+    ) -> Vec<Arc<PodRecord>> {
+        let touched = self.overlaid_rows().unwrap_or_default();
+        let on_meant_row = |pod: &PodRecord| {
+            let row = pod.node_name.as_deref().and_then(|node| self.node_row(node));
+            row.is_some_and(|row| touched.binary_search(&row).is_err() && is_meant(row))
+        };
+        let found = pods.counted_with(|pod| rule(pod) && on_meant_row(pod)).into_iter();
+        let mut found: Vec<Arc<PodRecord>> =
+            found.filter(|(_, since)| *since <= self.generation()).map(|(pod, _)| pod).collect();
+        found.sort_unstable_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        found
+    }
 }
 
 /// An overlay as it is applied: pods are looked up in the cache, or among those already moved.

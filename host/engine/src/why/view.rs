@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nodesift_cache::Row;
+use nodesift_cache::{PodIndex, Row};
 use nodesift_sandbox::Interface;
 
 use super::rejections::Rejections;
@@ -21,6 +21,8 @@ pub(super) struct View<'a> {
     pub(super) context: &'a Context,
     pub(super) answer: &'a PodAnswer,
     pub(super) rejections: &'a Rejections,
+    /// Pods by name, which may be newer than the snapshot.
+    pub(super) pods: &'a PodIndex,
     deadline: Option<Instant>,
     /// By index in the funnel; `None` where the predicate had a fault, or where no module made the verdict.
     modules: Vec<Option<&'a ActivePredicate>>,
@@ -39,6 +41,7 @@ impl<'a> View<'a> {
         answer: &'a PodAnswer,
         rejections: &'a Rejections,
         policy: &'a ActivePolicy,
+        pods: &'a PodIndex,
         deadline: Option<Instant>,
     ) -> Self {
         let module = |name: &Arc<str>| {
@@ -46,7 +49,7 @@ impl<'a> View<'a> {
             policy.predicates.iter().find(|predicate| !is_faulty && predicate.name == *name)
         };
         let modules = rejections.predicates.iter().map(module).collect();
-        Self { context, answer, rejections, deadline, modules }
+        Self { context, answer, rejections, pods, deadline, modules }
     }
 
     /// Whether there is time left.
@@ -143,7 +146,7 @@ mod tests {
         let query = Query::new([PodRef::Whole(Box::new(pod))]).with_depth(Depth::Each);
         let answer = engine.answer(&query, Options::on(&snapshot)).unwrap().pods.pop().unwrap();
         let rejections = Rejections::new(&answer, snapshot.node_count());
-        let view = |deadline| View::new(&context, &answer, &rejections, &policy, deadline);
+        let view = |deadline| View::new(&context, &answer, &rejections, &policy, engine.cache.pods(), deadline);
         let walked = Cell::new(0);
         let count = |_| {
             walked.set(walked.get() + 1);
