@@ -261,7 +261,11 @@ fn what_is_wrong_is_named() {
         (USAGE, &["why", "a/b/c", "--cluster", "cluster.json"], &["a/b/c", "NAMESPACE/NAME"]),
         (USAGE, &["why", "-A", "--try", "cpu=1", "--cluster", "cluster.json"], &["--try"]),
         (USAGE, &["why", "-A", "-n", "default", "--cluster", "cluster.json"], &["--all-namespaces", "--namespace"]),
-        (USAGE, &["why", "-n", "default", "-A", "-l", "a", "--cluster", "cluster.json"], &["--all-namespaces", "--namespace"]),
+        (
+            USAGE,
+            &["why", "-n", "default", "-A", "-l", "a", "--cluster", "cluster.json"],
+            &["--all-namespaces", "--namespace"],
+        ),
         (USAGE, &["why", "-l", "a in (b)", "--cluster", "cluster.json"], &["KEY=VALUE"]),
         (USAGE, &["why", "new", "--watch", "--cluster", "cluster.json"], &["--watch"]),
         (USAGE, &["why", "new", "--timeout", "1s", "--cluster", "cluster.json"], &["--timeout", "--cluster"]),
@@ -290,9 +294,8 @@ fn a_source_that_is_typed_wins_over_the_environment_and_two_are_refused() {
     let socket = sidecar.socket.to_str().unwrap();
     let server = format!("unix:{socket}");
     // The environment names a sidecar that is not there.
-    let asked = |arguments: &[&str]| {
-        sidecar::run(workshop.command(arguments).env("NODESIFT_SERVER", "unix:/proc/none/s.sock"))
-    };
+    let asked =
+        |arguments: &[&str]| sidecar::run(workshop.command(arguments).env("NODESIFT_SERVER", "unix:/proc/none/s.sock"));
     for command in [&["why", "default/new"][..], &["top", "nodes"], &["policy", "status"]] {
         let of_environment = asked(command);
         assert_eq!(of_environment.code, Some(UNAVAILABLE), "{command:?}: {}", of_environment.stderr);

@@ -54,8 +54,7 @@ impl Engine {
         let subject = Subject { is_negotiated: query.is_negotiated, ..subject };
         let context = subject.context(snapshot, batch.clone());
         let rejections = Rejections::new(&answer, snapshot.node_count());
-        let view =
-            View::new(&context, &answer, &rejections, &running.policy, self.cache.pods(), query.deadline);
+        let view = View::new(&context, &answer, &rejections, &running.policy, self.cache.pods(), query.deadline);
         let evidence::Found { evidence, contradicted } = evidence::find(&view)?;
         if contradicted > 0 {
             self.metrics.contradicted_facts.inc_by(u64::try_from(contradicted).unwrap_or(u64::MAX));

@@ -107,7 +107,8 @@ mod tests {
     fn pod(name: &str) -> PodRecord {
         let metadata = json!({"namespace": "shop", "name": name});
         let containers = json!([{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]}]);
-        let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": {"containers": containers}})).unwrap();
+        let pod: Pod =
+            serde_json::from_value(json!({"metadata": metadata, "spec": {"containers": containers}})).unwrap();
         pod_record(&pod, &[])
     }
 
