@@ -43,12 +43,13 @@ use edit::{Edit, EditError, WhatIf};
 pub(crate) use groups::Grouped;
 #[cfg(test)]
 pub(crate) use groups::listed;
+pub(crate) use near::missing_pod;
 pub(crate) use nodes::{NodeRow, is_plain};
 use nodesift_engine::Clock;
 pub(crate) use objects::encoded;
 use question::{by_name, request};
 use source::Refused;
-pub(crate) use source::Source;
+pub(crate) use source::{Source, key_of, pending_of};
 use subject::{Selector, named_pods};
 
 /// Bytes of a manifest at most, as the API takes one.

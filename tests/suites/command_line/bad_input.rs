@@ -68,6 +68,12 @@ fn what_is_wrong_is_said_in_these_words() {
             "pod default/nobody is not in the cache: name a pod that exists, or send the whole pod",
         ),
         (
+            &["--cluster", "cluster.json", "--pod", "default/nwe"],
+            DATA,
+            "pod default/nwe is not in the cache: name a pod that exists, or send the whole pod; pods with a name like it: \
+             default/new",
+        ),
+        (
             &["--cluster", "cluster.json", "--node", "n9"],
             DATA,
             "node \"n9\" is not in the cache: name a node that exists",
@@ -218,6 +224,10 @@ fn an_unknown_pod_or_node_is_named() {
     workshop.fails_naming(DATA, &with(&["--node", "n9"]), &["n9"]);
     let pods = with(&["--pods", "cluster.json", "--pod", "default/nobody"]);
     workshop.fails_naming(DATA, &pods, &["default/nobody"]);
+    let near = with(&["--pods", "cluster.json", "--pod", "default/wbe"]);
+    workshop.fails_naming(DATA, &near, &["default/wbe", "pods with a name like it: default/web"]);
+    let near = ["filter", "--cluster", "cluster.json", "--pod", "new", "other/nwe"];
+    workshop.fails_naming(DATA, &near, &["pod other/nwe is not in the cache", "pods with a name like it: default/new"]);
 }
 
 #[test]

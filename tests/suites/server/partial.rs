@@ -3,6 +3,7 @@
 use nodesift_proto::v1::{ExplainRequest, FilterRequest, NodeSubset, Pod, pod as pod_of};
 use nodesift_tests::http::post;
 use nodesift_tests::sidecar;
+use nodesift_tests::timeout;
 use serde_json::{Value, json};
 
 use crate::agreement::grpc;
@@ -131,5 +132,15 @@ fn a_node_that_has_gone_is_named_and_the_others_are_answered() {
         let output = sidecar::run(command().args(["filter", "--server", &server]).args(missing));
         assert_ne!(output.code, Some(0), "{missing:?}: {}", output.stdout);
         assert!(output.stderr.contains("gone"), "{}", output.stderr);
+    }
+    // Names come from the list of pending pods, whose first one takes a moment.
+    for command_name in ["filter", "explain"] {
+        let mut said = String::new();
+        let named = timeout::until(|| {
+            said = sidecar::run(command().args([command_name, "--server", &server, "--pod", "ns/frist"])).stderr;
+            said.contains("pod ns/frist is not in the cache").then_some(())?;
+            said.contains("pods with a name like it: ns/first").then_some(())
+        });
+        assert!(named.is_some(), "{command_name}: {said}");
     }
 }

@@ -12,6 +12,7 @@ use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::report::Answers;
 use crate::terminal;
+use crate::why::{key_of, missing_pod};
 use nodesift_api::{Age, response};
 use nodesift_cache::Writer;
 use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query, ScoreRequest};
@@ -119,8 +120,23 @@ impl Local {
         let scores =
             args.scores.and_then(|top| usize::try_from(top).ok()).map(|top| ScoreRequest { top, seed: None, each });
         let question = question.with_skip(self.skip.clone()).with_scores(scores);
-        let answer = self.engine.answer(&question, Options::default()).map_err(|error| Failure::Data(error.into()))?;
+        let answer = self.engine.answer(&question, Options::default()).map_err(|error| self.failure(error))?;
         Ok(A::answers(&answer))
+    }
+
+    /// The failure of a question; where a pod is not there, with the pending pods that have a name like it.
+    fn failure(&self, error: engine::Error) -> Failure {
+        let missing = match &error {
+            engine::Error::UnknownPod { pod } => pod.parse::<PodKey>().ok(),
+            _ => None,
+        };
+        Failure::Data(match missing {
+            Some(key) => {
+                let known: Vec<PodKey> = self.engine.pending_pods().iter().map(|pod| key_of(pod)).collect();
+                missing_pod(error.into(), &key, &known)
+            }
+            None => error.into(),
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::args::PodKey;
 use crate::cluster;
 use crate::exit::Failure;
+use crate::why::missing_pod;
 use nodesift_object::Pod;
 use nodesift_source::files;
 
@@ -22,7 +23,7 @@ pub struct FilePod {
 ///
 /// # Errors
 ///
-/// [`Failure::Data`] if a file cannot be read, or a named pod is in none of them.
+/// [`Failure::Data`] if a file cannot be read, or a named pod is in none of them: with those that have a name like it.
 pub fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure> {
     let (pods, summary) = files::read_pods(paths).map_err(|error| Failure::Data(error.into()))?;
     cluster::note_summary(&summary);
@@ -30,11 +31,15 @@ pub fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure
     if named.is_empty() {
         return Ok(pods);
     }
+    let known: Vec<PodKey> = pods.iter().filter_map(|file| file.pod.key().parse().ok()).collect();
     let wanted: HashSet<String> = named.iter().map(PodKey::to_string).collect();
     let selected: Vec<FilePod> = pods.into_iter().filter(|file| wanted.contains(&file.pod.key())).collect();
     let found: HashSet<String> = selected.iter().map(|file| file.pod.key()).collect();
-    match wanted.difference(&found).min() {
-        Some(missing) => Err(Failure::Data(anyhow::anyhow!("pod {missing} is not in the files given as --pods"))),
+    match named.iter().filter(|key| !found.contains(&key.to_string())).min_by_key(|key| key.to_string()) {
+        Some(key) => {
+            let error = anyhow::anyhow!("pod {key} is not in the files given as --pods");
+            Err(Failure::Data(missing_pod(error, key, &known)))
+        }
         None => Ok(selected),
     }
 }

@@ -10,10 +10,12 @@ use tonic::Status;
 use tonic::transport::Channel;
 
 use super::pods;
-use crate::args::{PhaseArg, QuestionArgs};
+use crate::args::{PhaseArg, PodKey, QuestionArgs};
+use crate::client::{self, Endpoint};
 use crate::exit::Failure;
+use crate::limits;
 use crate::report::Answers;
-use crate::{client, limits};
+use crate::why::{missing_pod, pending_of};
 
 type Client = NodesiftClient<Channel>;
 
@@ -40,22 +42,57 @@ impl Batch {
 /// An answer that a sidecar gives.
 pub(super) trait Fetch: Sized {
     /// Sends one request; returns its answers, and the token of the next page.
-    fn fetch(client: &mut Client, batch: Batch) -> impl Future<Output = Result<(Answers<Self>, String), Status>>;
+    fn fetch(client: &mut Client, batch: Batch) -> impl Future<Output = Result<(Answers<Self>, String), Refused>>;
 }
 
-/// Fails where a named pod or node does not exist: the sidecar answers about the others.
-fn all_known(nodes: &[String], error: Option<&v1::CallError>) -> Result<(), Status> {
-    match (nodes.first(), error) {
+/// A request without an answer.
+#[derive(Debug)]
+pub(super) struct Refused {
+    status: Status,
+    /// The pod that is not there, as it was named.
+    pod: Option<String>,
+}
+
+impl Refused {
+    /// Where no pod of the request is there, the first one is not: then the whole request is refused, and no answer names it.
+    fn about(self, batch: &Batch) -> Self {
+        let first = match batch.pods.first().and_then(|pod| pod.pod.as_ref()) {
+            // Else it may be the nodes that are not there.
+            Some(pod::Pod::Name(name)) if batch.nodes.is_none() && self.status.code() == tonic::Code::NotFound => {
+                Some(format!("{}/{}", name.namespace, name.name))
+            }
+            _ => None,
+        };
+        Self { pod: self.pod.or(first), ..self }
+    }
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self { status, pod: None }
+    }
+}
+
+/// Fails where a named pod or node does not exist: the sidecar answers about the others. `failed` is the first pod with an error, by name.
+fn all_known(nodes: &[String], failed: Option<(&str, &v1::CallError)>) -> Result<(), Refused> {
+    match (nodes.first(), failed) {
         (Some(node), _) => {
-            Err(Status::not_found(format!("node {node:?} is not in the cache: name a node that exists")))
+            Err(Status::not_found(format!("node {node:?} is not in the cache: name a node that exists")).into())
         }
-        (None, Some(error)) => Err(Status::not_found(error.message.clone())),
+        (None, Some((pod, error))) => {
+            Err(Refused { status: Status::not_found(error.message.clone()), pod: Some(pod.to_owned()) })
+        }
         (None, None) => Ok(()),
     }
 }
 
+/// A pod and its error.
+fn failed(pod: &v1::PodAnswer) -> Option<(&str, &v1::CallError)> {
+    Some((pod.pod.as_str(), pod.error.as_ref()?))
+}
+
 impl Fetch for v1::PodAnswer {
-    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Status> {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Refused> {
         let request = v1::FilterRequest {
             pods: batch.pods,
             pending: batch.pending,
@@ -68,13 +105,13 @@ impl Fetch for v1::PodAnswer {
             ..v1::FilterRequest::default()
         };
         let response = client.filter(request).await?.into_inner();
-        all_known(&response.unknown_nodes, response.pods.iter().filter_map(|pod| pod.error.as_ref()).next())?;
+        all_known(&response.unknown_nodes, response.pods.iter().find_map(failed))?;
         Ok((Answers::new(response.version, response.pods), response.next_page_token))
     }
 }
 
 impl Fetch for v1::PodExplanation {
-    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Status> {
+    async fn fetch(client: &mut Client, batch: Batch) -> Result<(Answers<Self>, String), Refused> {
         let request = v1::ExplainRequest {
             pods: batch.pods,
             pending: batch.pending,
@@ -86,8 +123,8 @@ impl Fetch for v1::PodExplanation {
             ..v1::ExplainRequest::default()
         };
         let response = client.explain(request).await?.into_inner();
-        let conjunctions = response.pods.iter().filter_map(|pod| pod.conjunction.as_ref());
-        all_known(&response.unknown_nodes, conjunctions.filter_map(|pod| pod.error.as_ref()).next())?;
+        let mut conjunctions = response.pods.iter().filter_map(|pod| pod.conjunction.as_ref());
+        all_known(&response.unknown_nodes, conjunctions.find_map(failed))?;
         Ok((Answers::new(response.version, response.pods), response.next_page_token))
     }
 }
@@ -158,13 +195,28 @@ impl Remote {
     ) -> anyhow::Result<()> {
         loop {
             let fetched = self.runtime.block_on(A::fetch(&mut self.client, batch.clone()));
-            let (answers, next) = fetched
-                .map_err(|status| failure(&status).context(format!("request to the sidecar at {} failed", self.url)))?;
+            let fetched = fetched.map_err(|refused| refused.about(&batch));
+            let (answers, next) = fetched.map_err(|refused| {
+                self.failure(refused).context(format!("request to the sidecar at {} failed", self.url))
+            })?;
             take(answers)?;
             if next.is_empty() {
                 return Ok(());
             }
             batch.page_token = next;
+        }
+    }
+}
+
+impl Remote {
+    /// The failure of a request; where a pod is not there, with the pending pods that have a name like it.
+    fn failure(&self, Refused { status, pod }: Refused) -> anyhow::Error {
+        let key = pod.and_then(|pod| pod.parse::<PodKey>().ok());
+        let Some((key, endpoint)) = key.zip(Endpoint::from_server(&self.url).ok()) else { return failure(&status) };
+        // The list need not be kept, and the answer is the same without it.
+        match pending_of(&endpoint, None) {
+            Ok(known) => Failure::Data(missing_pod(anyhow!("{}", status.message()), &key, &known)).into(),
+            Err(_) => failure(&status),
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Names that are near one which was mistyped, for messages. Start at [`pods`] and [`nodes`].
+//! Names that are near one which was mistyped, for messages. Start at [`pods`] and [`nodes`]; for other commands at [`missing_pod`].
+
+use anyhow::anyhow;
 
 use crate::args::PodKey;
 
@@ -7,6 +9,14 @@ const PROPOSED: usize = 3;
 
 /// Edits from one name to another that make it near: a slip of the finger or two.
 const NEAR: usize = 3;
+
+/// The error about a pod that is not there, with the keys of pods that have a name like it.
+pub(crate) fn missing_pod(error: anyhow::Error, key: &PodKey, known: &[PodKey]) -> anyhow::Error {
+    match pods(key, known).as_slice() {
+        [] => error,
+        near => anyhow!("{error:#}; pods with a name like it: {}", near.join(", ")),
+    }
+}
 
 /// Keys of pods with a name that is near, the nearest first. Another namespace counts as one more edit.
 pub(super) fn pods(key: &PodKey, known: &[PodKey]) -> Vec<String> {
@@ -74,6 +84,9 @@ mod tests {
         let known = ["shop/web-0", "shop/wbe-0", "other/web-0", "shop/database"].map(key);
         assert_eq!(pods(&key("shop/web-9"), &known), ["shop/web-0", "other/web-0", "shop/wbe-0"]);
         assert!(pods(&key("shop/nothing-like-it"), &known).is_empty());
+        let said = |typed: &str| missing_pod(anyhow!("no {typed}"), &key(typed), &known).to_string();
+        assert_eq!(said("shop/databsae"), "no shop/databsae; pods with a name like it: shop/database");
+        assert_eq!(said("shop/nothing-like-it"), "no shop/nothing-like-it");
         let known = ["worker-01", "worker-02", "control"].map(str::to_owned);
         assert_eq!(nodes("wroker-01", &known), ["worker-01", "worker-02"]);
     }

@@ -285,7 +285,7 @@ impl Source {
                 let text = "a sidecar does not list the labels of pods: name pods, or use -l with --kube";
                 Err(Failure::Usage(text.to_owned()).into())
             }
-            Answering::Sidecar(sidecar) => sidecar.pending(namespace),
+            Answering::Sidecar(sidecar) => pending_of(&sidecar.endpoint, namespace),
         }
     }
 }
@@ -371,33 +371,36 @@ fn last_asked(asked: &Value) -> String {
     format!("{} s ago by {}, {times}; the answer was {}", number("secondsAgo"), text("by"), text("result"))
 }
 
-fn key_of(pod: &nodesift_cache::metadata::PodRecord) -> PodKey {
+/// Namespace and name of a pod.
+pub(crate) fn key_of(pod: &nodesift_cache::metadata::PodRecord) -> PodKey {
     PodKey { namespace: pod.namespace.to_string(), name: pod.name.to_string() }
 }
 
-impl Sidecar {
-    /// All pages of the list that it keeps.
-    fn pending(&self, namespace: Option<&str>) -> anyhow::Result<Vec<PodKey>> {
-        let (mut keys, mut after) = (Vec::new(), None::<String>);
-        // A list that changes while it is read may have no end.
-        while keys.len() <= limits::WHY_PODS {
-            let mut path = "/v1/pending?limit=1000".to_owned();
-            for (name, value) in [("namespace", namespace), ("after", after.as_deref())] {
-                if let Some(value) = value {
-                    path.push_str(&format!("&{name}={}", super::objects::encoded(value)));
-                }
-            }
-            let page = client::document(&self.endpoint, &path, limits::CLIENT_PENDING_BYTES)?;
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let pods = page["pods"].as_array().into_iter().flatten();
-            keys.extend(pods.map(|pod| PodKey { namespace: text(&pod["namespace"]), name: text(&pod["name"]) }));
-            match page["next"].as_str().filter(|next| !next.is_empty()) {
-                Some(next) if after.as_deref() != Some(next) => after = Some(next.to_owned()),
-                _ => break,
+/// The pending pods of a sidecar, of one namespace or of all: all pages of the list that it keeps.
+///
+/// # Errors
+///
+/// [`Failure::Unavailable`] if it does not answer, or keeps no list.
+pub(crate) fn pending_of(endpoint: &Endpoint, namespace: Option<&str>) -> anyhow::Result<Vec<PodKey>> {
+    let (mut keys, mut after) = (Vec::new(), None::<String>);
+    // A list that changes while it is read may have no end.
+    while keys.len() <= limits::WHY_PODS {
+        let mut path = "/v1/pending?limit=1000".to_owned();
+        for (name, value) in [("namespace", namespace), ("after", after.as_deref())] {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={}", super::objects::encoded(value)));
             }
         }
-        Ok(keys)
+        let page = client::document(endpoint, &path, limits::CLIENT_PENDING_BYTES)?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let pods = page["pods"].as_array().into_iter().flatten();
+        keys.extend(pods.map(|pod| PodKey { namespace: text(&pod["namespace"]), name: text(&pod["name"]) }));
+        match page["next"].as_str().filter(|next| !next.is_empty()) {
+            Some(next) if after.as_deref() != Some(next) => after = Some(next.to_owned()),
+            _ => break,
+        }
     }
+    Ok(keys)
 }
 
 /// Checks that nothing is asked for which only an engine in this process does.
