@@ -186,6 +186,21 @@ fn a_watch_for_a_node_that_fits_ends_when_there_is_one() {
 }
 
 #[test]
+fn a_watch_for_a_node_that_fits_waits_until_no_gate_holds_the_pod() {
+    let server = cluster();
+    let mut gated = pod("large", "", 100);
+    gated["spec"]["schedulingGates"] = json!([{"name": "example.com/quota"}]);
+    server.apply(gated);
+    let world = World::new(server);
+    let mut watch = Watch::start(&world, &["--for", "fits"]);
+    assert_eq!(watch.cause(), "Gated");
+    // Nodes fit all the time.
+    world.server.apply(pod("large", "", 100));
+    assert!(["Fits", "NotAsked"].contains(&watch.cause().as_str()));
+    assert_eq!(watch.code(), Some(0));
+}
+
+#[test]
 fn a_watch_ends_with_another_code_when_the_pod_is_deleted() {
     let world = World::new(cluster());
     let mut watch = Watch::start(&world, &[]);

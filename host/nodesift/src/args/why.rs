@@ -92,7 +92,7 @@ pub(crate) struct WhyArgs {
 /// The value of `--for`: what ends `why --watch`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Until {
-    /// Some node fits, or the pod is bound
+    /// Some node fits and no scheduling gate holds the pod, or it is bound
     Fits,
     /// The pod is bound to a node
     #[default]

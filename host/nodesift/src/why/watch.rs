@@ -199,9 +199,15 @@ fn next(seen: &Seen, until: Until) -> Next {
     match (seen, until) {
         (Seen::Gone, _) => Next::Deleted,
         (Seen::Bound(_), _) => Next::End,
-        (Seen::Pending(answer), Until::Fits) if answer.feasible_count > 0 => Next::End,
+        (Seen::Pending(answer), Until::Fits) if answer.feasible_count > 0 && !is_held(answer) => Next::End,
         (Seen::Pending(_), _) => Next::Go,
     }
+}
+
+/// Whether no scheduler places the pod, whatever node fits: what holds it is its cause, which has been told.
+fn is_held(answer: &v1::WhyResponse) -> bool {
+    let cause = answer.cause.as_ref().and_then(|cause| Cause::from_name(&cause.name));
+    matches!(cause, Some(Cause::Gated | Cause::Terminating))
 }
 
 /// A line about what is seen: JSON for scripts, else text.
@@ -231,12 +237,24 @@ mod tests {
         Seen::Pending(Box::new(v1::WhyResponse { feasible_count, ..v1::WhyResponse::default() }))
     }
 
+    /// A pod that fits one node.
+    fn fitting(cause: Cause) -> Seen {
+        let cause = v1::PendingCause { name: cause.name().to_owned(), ..v1::PendingCause::default() };
+        Seen::Pending(Box::new(v1::WhyResponse { cause: Some(cause), feasible_count: 1, ..v1::WhyResponse::default() }))
+    }
+
     #[test]
     fn a_watch_ends_when_its_event_holds_and_when_the_pod_is_deleted() {
         for (seen, until, expected) in [
             (pending(0), Until::Fits, Next::Go),
             (pending(1), Until::Fits, Next::End),
             (pending(1), Until::Bound, Next::Go),
+            (fitting(Cause::Fits), Until::Fits, Next::End),
+            (fitting(Cause::NotAsked), Until::Fits, Next::End),
+            (fitting(Cause::OtherScheduler), Until::Fits, Next::End),
+            (fitting(Cause::Gated), Until::Fits, Next::Go),
+            (fitting(Cause::Gated), Until::Bound, Next::Go),
+            (fitting(Cause::Terminating), Until::Fits, Next::Go),
             (Seen::Bound("n".to_owned()), Until::Bound, Next::End),
             (Seen::Bound("n".to_owned()), Until::Fits, Next::End),
             (Seen::Gone, Until::Fits, Next::Deleted),
