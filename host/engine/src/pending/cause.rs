@@ -88,7 +88,7 @@ impl Cause {
 pub enum LastAsked {
     /// A core asked so long ago.
     Ago(Duration),
-    /// No core is known to have asked, and one that did was not this lately: for so long the pod has been watched, and nothing was forgotten.
+    /// No core has asked for so long as is known: since the pod is watched, or since the youngest question that was forgotten.
     Never(Duration),
     /// Nothing is known: nobody keeps it.
     Unknown,
