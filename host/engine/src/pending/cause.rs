@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn how_long_nobody_has_asked_is_said_or_how_long_the_pod_is_watched() {
         let said = |asked| Reason::new(Cause::NotAsked, []).headline(3, 2, asked);
-        let seconds = |seconds| Duration::from_secs(seconds);
+        let seconds = Duration::from_secs;
         for (asked, time) in [
             (LastAsked::Ago(NOT_ASKED_AFTER), "for 1 min"),
             (LastAsked::Ago(seconds(38 * 60 + 59)), "for 38 min"),
