@@ -125,6 +125,10 @@ pub const TERM_CHUNK: usize = 256;
 /// key alone. Terms seldom list more than a few values, and each heading takes 16 bytes.
 pub const TERM_HEADINGS: usize = 8;
 
+/// Steps of a question about terms between two questions whether it may go on: terms that are looked at, and requirements that a pod is
+/// compared with. Some 50 to 200 µs.
+pub const TERM_STRIDE_STEPS: usize = 2_048;
+
 /// Tables by which claims on devices are found, each copied on the first write after a snapshot: with 50,000 claims one has 200
 /// entries, some microseconds. Empty tables take 2 kB.
 pub const CLAIM_SHARDS: usize = 256;

@@ -31,6 +31,9 @@ pub const MAX_SCORE: i64 = 100;
 /// Least number of rows in the first range of a query with a limit: the overhead of one call equals some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
 
+/// Terms of pods on nodes that are grouped by topology key between two questions whether there is time left: some 300 µs.
+pub const GROUPED_STRIDE_TERMS: u32 = 16_384;
+
 /// Bytes of all cached verdicts and conjunctions, unless the operator says otherwise. Shared columns count once per verdict. A
 /// pod template takes about 0.5 MB at 100,000 nodes if one predicate rejects rows, and some 30 kB at 5,000 nodes: room for 130
 /// templates, or for 2,000.

@@ -84,13 +84,17 @@ impl Deadline {
         }
     }
 
-    /// Returns the time limit of a host function that starts now: the rest of the budget and of the allowance for host time, and the end of
+    /// Returns the time limit of a host function that starts now: the rest of the budget and of the allowance for such work, and the end of
     /// the request.
-    pub(super) fn meter(&self) -> Meter {
+    pub(super) fn meter(&self, work: HostWork) -> Meter {
+        let allowance = match work {
+            HostWork::Chosen => self.host_time,
+            HostWork::Shared => self.shared_time,
+        };
         let now = || ThreadTime::now().as_duration();
         let used = self.since.map_or(EPOCH_TICK, |(since, _)| now().saturating_sub(since) + EPOCH_TICK);
         Meter {
-            left: Some(self.budget.saturating_add(self.host_time).saturating_sub(used)),
+            left: Some(self.budget.saturating_add(allowance).saturating_sub(used)),
             until: self.until,
             since: Cell::new(None),
         }
@@ -203,11 +207,16 @@ mod tests {
     #[test]
     fn a_meter_ends_with_the_call_or_with_the_request() {
         let budget = Duration::from_millis(2);
-        let meter = Deadline::new(budget, None).meter();
+        let meter = Deadline::new(budget, None).meter(HostWork::Chosen);
+        let shared = Deadline::new(budget, None).meter(HostWork::Shared);
+        assert!(shared.goes_on());
         assert!(meter.goes_on());
         work(budget * (HOST_TIME_FACTOR + 1));
         assert!(!meter.goes_on());
-        assert!(!Deadline::new(budget, Some(Instant::now())).meter().goes_on());
+        assert!(shared.goes_on(), "what is built for every call has an allowance of its own");
+        for work in [HostWork::Chosen, HostWork::Shared] {
+            assert!(!Deadline::new(budget, Some(Instant::now())).meter(work).goes_on(), "{work:?}");
+        }
         assert!(Meter::unlimited().goes_on());
     }
 }

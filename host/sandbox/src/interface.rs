@@ -145,12 +145,13 @@ macro_rules! link {
             |mut store: StoreContextMut<'_, T>, ($($argument,)*): ($(argument!(guest $kind),)*)| {
                 $(
                     let started = Instant::now();
-                    let filled = store.data().facts()?.fill(Kept::$kept);
+                    let limit = store.data_mut().deadline().meter(HostWork::Shared);
+                    let filled = store.data().facts()?.fill(Kept::$kept, &limit);
                     store.data_mut().deadline().credit(HostWork::Shared, started);
                     filled.map_err(NoValue::trap)?;
                 )?
                 let started = Instant::now();
-                $(let $meter = store.data_mut().deadline().meter();)?
+                $(let $meter = store.data_mut().deadline().meter(HostWork::Chosen);)?
                 let value = call!(store, $method($($argument: $kind),*; $($meter)?) $(, $or $trap)?);
                 store.data_mut().deadline().credit(HostWork::Chosen, started);
                 Ok((value,))
@@ -228,8 +229,12 @@ macro_rules! interfaces {
         /// Facts of a running call: the pod and the batch of that call, one method per function of the contract. Columns have one
         /// entry per row of the batch. Units and meanings are those of the contract.
         pub trait Facts: Send + Sync {
-            /// Builds what is kept for every call on the snapshot, where that has not been done yet.
-            fn fill(&self, kept: Kept) -> Result<(), NoValue>;
+            /// Builds what is kept for every call on the snapshot, where that has not been done yet and there is time left.
+            ///
+            /// # Errors
+            ///
+            /// [`NoValue::Deadline`] where `meter` ends first: objects of others may make it any amount of work.
+            fn fill(&self, kept: Kept, meter: &Meter) -> Result<(), NoValue>;
 
             /// About how many bytes the pod asks with: its terms, constraints, requests. What a predicate does for them takes time, so the
             /// time budget of a call grows with it.
@@ -252,7 +257,7 @@ macro_rules! interfaces {
         #[cfg(test)]
         #[allow(unused_variables, clippy::unreachable, reason = "a call that reads a fact is a mistake of the test")]
         impl Facts for NothingToRead {
-            fn fill(&self, kept: Kept) -> Result<(), NoValue> {
+            fn fill(&self, kept: Kept, meter: &Meter) -> Result<(), NoValue> {
                 unreachable!()
             }
 

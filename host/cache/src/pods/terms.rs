@@ -5,9 +5,11 @@
 //! | file | holds |
 //! |---|---|
 //! | `headings` | what terms are filed under |
+//! | `steps` | what a question has taken of its time |
 //! | `term_map` | a map from terms that a change copies in part |
 
 mod headings;
+mod steps;
 mod term_map;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use self::term_map::{Entry, TermMap};
+pub(crate) use self::steps::Steps;
+use self::term_map::TermMap;
 use super::classes::Namespaces;
 use crate::columns::labels::NodeLabels;
 use crate::columns::{Column, Delta, DriftReport, Row};
@@ -25,7 +28,7 @@ use crate::limits::TERM_CHUNK;
 use crate::metadata::{AntiAffinityTerm, Labels, PodRecord, PodSelector, ScoringTerm};
 
 /// The rows whose pods carry a term, sorted, each with how many of their terms are this one.
-type Carriers = Arc<Vec<(Row, u32)>>;
+pub(crate) type Carriers = Arc<Vec<(Row, u32)>>;
 
 /// The topology key of an anti-affinity term that matches a pod, and per row, sorted, how many terms of its pods are this one.
 pub type MatchedTerm = (Arc<str>, Carriers);
@@ -169,27 +172,46 @@ impl<T: Term> Terms<T> {
         }
     }
 
-    /// The terms that match a pod, each with its rows, in the order of their hashes. Equal terms on equal rows give an equal list, whatever was
-    /// there before.
+    /// The terms that match a pod, each with its rows, in the order of their hashes; `None` where the steps end first. Equal terms on equal
+    /// rows give an equal list, whatever was there before.
     pub(crate) fn matching(
         &self,
         namespace: &str,
         labels: &Labels,
         namespaces: &Namespaces,
         nodes: &NodeLabels,
-    ) -> Vec<(&Arc<T>, &Carriers)> {
-        let matches = |term: &Arc<T>| selector_matches(term.selector(), namespace, labels, namespaces);
-        let candidates = self.candidates(namespace, labels, namespaces, nodes);
+        steps: &mut Steps<'_>,
+    ) -> Option<Vec<(&Arc<T>, &Carriers)>> {
+        let matches = |term: &Arc<T>, steps: &mut Steps<'_>| {
+            steps.take_match(term.selector())?;
+            Some(selector_matches(term.selector(), namespace, labels, namespaces))
+        };
+        let candidates = self.candidates(namespace, labels, namespaces, nodes, steps)?;
         if self.walks(candidates.len()) {
-            let is_one = |entry: &&Entry<T, Carriers>| nodes.has(entry.term.topology_key()) && matches(&entry.term);
-            return self.carriers.iter().filter(is_one).map(|entry| (&entry.term, &entry.value)).collect();
+            let mut found = Vec::new();
+            for entry in self.carriers.iter() {
+                steps.take(1)?;
+                if nodes.has(entry.term.topology_key()) && matches(&entry.term, steps)? {
+                    found.push((&entry.term, &entry.value));
+                }
+            }
+            return Some(found);
         }
-        let matched = candidates.into_iter().filter(|term| matches(term));
-        let mut matched: Vec<(u64, &Arc<T>)> = matched.map(|term| (hash(&**term), term)).collect();
+        let mut matched: Vec<(u64, &Arc<T>)> = Vec::new();
+        for term in candidates {
+            if matches(term, steps)? {
+                matched.push((hash(&**term), term));
+            }
+        }
         matched.sort_unstable();
         // A term that names the pod's namespace and selects it by its labels, too, is there twice.
         matched.dedup();
-        matched.into_iter().filter_map(|(number, term)| Some((term, self.carriers.get(number, term)?))).collect()
+        let mut found = Vec::with_capacity(matched.len());
+        for (number, term) in matched {
+            steps.take(1)?;
+            found.extend(self.carriers.get(number, term).map(|rows| (term, rows)));
+        }
+        Some(found)
     }
 
     /// Whether all terms are walked to find those of so many candidates that match. To search for the rows of one takes several times as
@@ -198,26 +220,33 @@ impl<T: Term> Terms<T> {
         candidates > TERM_CHUNK && candidates > self.carriers.len() / 2
     }
 
-    /// The terms that may match a pod: all others need not be looked at.
+    /// The terms that may match a pod: all others need not be looked at. `None` where the steps end first.
     fn candidates(
         &self,
         namespace: &str,
         labels: &Labels,
         namespaces: &Namespaces,
         nodes: &NodeLabels,
-    ) -> Vec<&Arc<T>> {
+        steps: &mut Steps<'_>,
+    ) -> Option<Vec<&Arc<T>>> {
         let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
         let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
         let mut candidates = Vec::new();
         for heading in headings::pod_headings(namespace, namespace_labels, labels, next) {
-            self.collect(heading, nodes, &mut candidates);
+            self.collect(heading, nodes, &mut candidates, steps)?;
         }
-        candidates
+        Some(candidates)
     }
 
     /// Collects the terms under a heading, but those whose topology key no node carries: they change no answer. Few terms are asked
     /// for their keys; where there are more terms than keys of nodes, those are looked up.
-    fn collect<'a>(&'a self, heading: u64, nodes: &NodeLabels, candidates: &mut Vec<&'a Arc<T>>) {
+    fn collect<'a>(
+        &'a self,
+        heading: u64,
+        nodes: &NodeLabels,
+        candidates: &mut Vec<&'a Arc<T>>,
+        steps: &mut Steps<'_>,
+    ) -> Option<()> {
         let under = |place| {
             let entries = self.filed.from(place);
             entries.take_while(|entry| entry.number == heading).map(|entry| &entry.term)
@@ -226,7 +255,7 @@ impl<T: Term> Terms<T> {
         let keys = nodes.keys();
         if under(first).nth(keys.len()).is_none() {
             candidates.extend(under(first).filter(|term| nodes.has(term.topology_key())));
-            return;
+            return Some(());
         }
         let with = |key: &Arc<str>| {
             let key = Arc::clone(key);
@@ -235,7 +264,11 @@ impl<T: Term> Terms<T> {
         };
         let mut filed: Vec<&Arc<str>> = keys.filter(|key| with(key).next().is_some()).collect();
         filed.sort_unstable();
-        candidates.extend(filed.into_iter().flat_map(with));
+        for term in filed.into_iter().flat_map(with) {
+            steps.take(1)?;
+            candidates.push(term);
+        }
+        Some(())
     }
 
     /// Repairs a row by the pods on its node. Their terms are looked up; all others are looked through only where the row holds more

@@ -12,14 +12,15 @@ use crate::columns::change_log::{ChangeLog, NodeInterface};
 use crate::columns::labels::LabelColumn;
 use crate::columns::{Column, Generation, Row};
 use crate::devices::Devices;
-use crate::metadata::{Amounts, Conditions, Labels, Moment, PodFacts, PodRecord, value_of};
+use crate::metadata::{Amounts, AntiAffinityTerm, Conditions, Labels, Moment, PodFacts, PodRecord, value_of};
 use crate::nodes::nominated::Nominated;
 use crate::nodes::table::NodeTable;
 use crate::nodes::{Epoch, NodeNames, Own, PortUse, Resource};
 use crate::objects::{Attachments, Objects, StorageTable, VolumeUse, Workloads};
 use crate::parties::PartyAnswers;
 use crate::pods::classes::PodClass;
-use crate::pods::{ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, SumKey, terms};
+use crate::pods::terms::{self, Carriers, Steps, Term, Terms};
+use crate::pods::{ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, SumKey};
 use nodesift_object::node::Taint;
 
 /// Everything that the writer publishes at once. A copy costs reference counts.
@@ -380,17 +381,55 @@ impl Snapshot {
     /// Required anti-affinity terms of pods on nodes that match a pod: per term its topology key, which some node carries, and rows with
     /// how many such terms their pods carry.
     pub fn anti_affinity(&self, namespace: &str, labels: &Labels) -> Vec<MatchedTerm> {
-        let nodes = &self.published.nodes;
-        let matched = nodes.anti_affinity().matching(namespace, labels, self.namespaces(), nodes.labels());
-        matched.into_iter().map(|(term, rows)| (Arc::clone(&term.topology_key), Arc::clone(rows))).collect()
+        self.anti_affinity_while(namespace, labels, &|| true).unwrap_or_default()
+    }
+
+    /// Returns the terms like [`Self::anti_affinity`], however many there are: `None` once `go_on` returns false, which is called every so
+    /// many steps.
+    pub fn anti_affinity_while(
+        &self,
+        namespace: &str,
+        labels: &Labels,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<MatchedTerm>> {
+        let matched_term = |term: &Arc<AntiAffinityTerm>| Arc::clone(&term.topology_key);
+        self.matched_while(self.published.nodes.anti_affinity(), (namespace, labels), matched_term, go_on)
     }
 
     /// Terms of pods on nodes that match a pod and count in its scores: preferred ones and those of required affinity. Each with its
     /// topology key, which some node carries, and rows with how many such terms their pods carry. None where no policy reads them.
     pub fn scoring_terms(&self, namespace: &str, labels: &Labels) -> Vec<MatchedScoringTerm> {
-        let nodes = &self.published.nodes;
-        let matched = nodes.scoring_terms().matching(namespace, labels, self.namespaces(), nodes.labels());
-        matched.into_iter().map(|(term, rows)| (Arc::clone(term), Arc::clone(rows))).collect()
+        self.scoring_terms_while(namespace, labels, &|| true).unwrap_or_default()
+    }
+
+    /// Returns the terms like [`Self::scoring_terms`], however many there are: `None` once `go_on` returns false, which is called every so
+    /// many steps.
+    pub fn scoring_terms_while(
+        &self,
+        namespace: &str,
+        labels: &Labels,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<MatchedScoringTerm>> {
+        self.matched_while(self.published.nodes.scoring_terms(), (namespace, labels), Arc::clone, go_on)
+    }
+
+    /// The terms of a kind that match a pod, each as `show` shows it; `None` once `go_on` returns false.
+    fn matched_while<T: Term, S>(
+        &self,
+        terms: &Terms<T>,
+        (namespace, labels): (&str, &Labels),
+        show: impl Fn(&Arc<T>) -> S,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<(S, Carriers)>> {
+        let mut steps = Steps::new(go_on);
+        let matched =
+            terms.matching(namespace, labels, self.namespaces(), self.published.nodes.labels(), &mut steps)?;
+        let mut shown = Vec::with_capacity(matched.len());
+        for (term, rows) in matched {
+            steps.take(1)?;
+            shown.push((show(term), Arc::clone(rows)));
+        }
+        Some(shown)
     }
 
     /// The pods on nodes in a namespace that have this controller; none where no policy reads controllers.

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::convert;
 use super::gathered::Gathered;
+use super::matched::ByKey;
 use super::scoring_sums::ScoringSums;
 use crate::limits::UNSCORED_SHARE;
 use crate::party::{PartySeat, PolicyParty};
@@ -61,8 +62,8 @@ pub struct Context {
     scores_until: Option<Instant>,
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
-    matched_terms: OnceLock<Vec<MatchedTerm>>,
-    scoring_terms: OnceLock<Vec<MatchedScoringTerm>>,
+    matched_terms: OnceLock<ByKey<MatchedTerm>>,
+    scoring_terms: OnceLock<ByKey<MatchedScoringTerm>>,
     /// The topology key that sums of scoring terms were asked for last, with these sums.
     pub(super) scoring_sums: Mutex<Option<(Arc<str>, ScoringSums)>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
@@ -311,16 +312,39 @@ impl Context {
         &self.pod
     }
 
-    /// Terms of pods on nodes that match the pod; looked up once.
-    pub(crate) fn matched_terms(&self) -> &[MatchedTerm] {
-        let look_up = || self.snapshot.anti_affinity(&self.pod.namespace, &self.pod.labels);
-        self.matched_terms.get_or_init(look_up)
+    /// Terms of pods on nodes that match the pod, however long it takes; looked up once.
+    pub(crate) fn matched_terms(&self) -> &ByKey<MatchedTerm> {
+        self.matched_terms.get_or_init(|| self.look_up_matched(&|| true).unwrap_or_default())
     }
 
-    /// Terms of pods on nodes that match the pod and count in its scores; looked up once.
-    pub(crate) fn scoring_terms(&self) -> &[MatchedScoringTerm] {
-        let look_up = || self.snapshot.scoring_terms(&self.pod.namespace, &self.pod.labels);
-        self.scoring_terms.get_or_init(look_up)
+    /// Terms of pods on nodes that match the pod; `None` once `go_on` returns false before they are looked up.
+    pub(crate) fn matched_terms_while(&self, go_on: &dyn Fn() -> bool) -> Option<&ByKey<MatchedTerm>> {
+        get_or_try_init(&self.matched_terms, || self.look_up_matched(go_on))
+    }
+
+    fn look_up_matched(&self, go_on: &dyn Fn() -> bool) -> Option<ByKey<MatchedTerm>> {
+        let terms = self.snapshot.anti_affinity_while(&self.pod.namespace, &self.pod.labels, go_on)?;
+        ByKey::new(terms, |(key, _)| key, go_on)
+    }
+
+    /// Terms of pods on nodes that match the pod and count in its scores, however long it takes; looked up once.
+    pub(crate) fn scoring_terms(&self) -> &ByKey<MatchedScoringTerm> {
+        self.scoring_terms.get_or_init(|| self.look_up_scoring(&|| true).unwrap_or_default())
+    }
+
+    /// Terms of pods on nodes that match the pod and count in its scores; `None` once `go_on` returns false before they are looked up.
+    pub(crate) fn scoring_terms_while(&self, go_on: &dyn Fn() -> bool) -> Option<&ByKey<MatchedScoringTerm>> {
+        get_or_try_init(&self.scoring_terms, || self.look_up_scoring(go_on))
+    }
+
+    fn look_up_scoring(&self, go_on: &dyn Fn() -> bool) -> Option<ByKey<MatchedScoringTerm>> {
+        let terms = self.snapshot.scoring_terms_while(&self.pod.namespace, &self.pod.labels, go_on)?;
+        ByKey::new(terms, |(term, _)| &term.topology_key, go_on)
+    }
+
+    /// Whether the request goes on for which the facts are read.
+    pub(crate) fn has_time(&self) -> bool {
+        self.deadline.is_none_or(|deadline| Instant::now() < deadline)
     }
 
     pub(crate) fn batch(&self) -> &Batch {
@@ -389,6 +413,17 @@ impl Context {
     pub(super) fn codes(&self, column: Option<Arc<LabelColumn>>) -> Arc<[u32]> {
         column.map_or_else(|| self.constant(0), |column| self.column(&column.codes))
     }
+}
+
+/// The value of a cell, made if there is none; `None` where it cannot be made. Calls at the same time may each make it: none waits for
+/// another, whose time may be longer.
+fn get_or_try_init<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Option<T>) -> Option<&T> {
+    if cell.get().is_none() {
+        let made = make()?;
+        // Another call may have made it meanwhile.
+        _ = cell.set(made);
+    }
+    cell.get()
 }
 
 impl Context {

@@ -26,13 +26,17 @@ impl Facts for Context {
         own + claims + volumes
     }
 
-    fn fill(&self, kept: Kept) -> Result<(), NoValue> {
+    fn fill(&self, kept: Kept, meter: &Meter) -> Result<(), NoValue> {
         match (kept, self.batch()) {
             (Kept::NodeNames, Batch::All) => _ = self.snapshot.names().flat(),
             // A list of some rows is made for each call.
             (Kept::NodeNames, Batch::Rows(_)) => {}
-            (Kept::MatchedTerms, _) => _ = self.matched_terms(),
-            (Kept::ScoringTerms, _) => _ = self.scoring_terms(),
+            (Kept::MatchedTerms, _) => {
+                self.matched_terms_while(&|| meter.goes_on()).ok_or(NoValue::Deadline)?;
+            }
+            (Kept::ScoringTerms, _) => {
+                self.scoring_terms_while(&|| meter.goes_on()).ok_or(NoValue::Deadline)?;
+            }
             (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
             (Kept::Attachments, _) => _ = self.snapshot.attachments(),
             (Kept::DeviceSelectors, _) => return self.evaluate_claims(),

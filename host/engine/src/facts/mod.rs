@@ -7,6 +7,7 @@
 //!   parties    what external parties say of rows
 //!   gathered   which rows see the same devices, and what selectors say of these
 //!   lists      lists of numbers, each once
+//!   matched    terms of pods on nodes that match the pod, by topology key
 //!   ports      host ports of the pod against those in use
 //!   rows       row sets from columns
 //!   convert    compiled facts ↔ types of the contract
@@ -21,6 +22,7 @@ mod devices;
 mod gathered;
 mod interfaces;
 mod lists;
+mod matched;
 mod parties;
 mod pods;
 mod ports;
@@ -29,5 +31,6 @@ mod scoring_sums;
 mod storage;
 
 pub use context::{Batch, Context};
+pub(crate) use matched::ByKey;
 pub(crate) use parties::untaken::untaken_classes;
 pub(crate) use rows::{Tolerated, keeps_away};

@@ -1,7 +1,7 @@
 //! Facts about other pods: counts of pods that match selectors, affinity terms of pods on nodes, and the default
 //! selector of topology spread.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nodesift_cache::metadata::PodSelector;
@@ -69,17 +69,16 @@ impl Context {
 
     /// The topology keys of the terms that match the context's pod.
     pub(super) fn matched_topology_keys(&self) -> Vec<Arc<str>> {
-        let keys: BTreeSet<&Arc<str>> = self.matched_terms().iter().map(|(key, _)| key).collect();
-        keys.into_iter().cloned().collect()
+        self.matched_terms().keys()
     }
 
     /// Per row of the cluster how many terms with this key match the context's pod.
     pub(super) fn count_matched_terms(&self, topology_key: &str) -> Arc<[u32]> {
         let mut terms = vec![0_u32; self.snapshot.node_count()];
-        for (_, rows) in self.matched_terms().iter().filter(|(key, _)| **key == *topology_key) {
+        for (_, rows) in self.matched_terms().with(topology_key) {
             for (row, count) in rows.iter() {
                 if let Some(terms) = terms.get_mut(row.index()) {
-                    *terms += count;
+                    *terms = terms.saturating_add(*count);
                 }
             }
         }
@@ -88,8 +87,7 @@ impl Context {
 
     /// The topology keys of the scoring terms that match the context's pod.
     pub(super) fn scoring_keys(&self) -> Vec<Arc<str>> {
-        let keys: BTreeSet<&Arc<str>> = self.scoring_terms().iter().map(|(term, _)| &term.topology_key).collect();
-        keys.into_iter().cloned().collect()
+        self.scoring_terms().keys()
     }
 
     /// The sums of the scoring terms with this key that match the context's pod. A guest asks for all of them, one after the other, so that
@@ -99,7 +97,7 @@ impl Context {
         match &*last {
             Some((key, sums)) if **key == *topology_key => sums.clone(),
             _ => {
-                let sums = ScoringSums::of(self.scoring_terms(), topology_key, self.snapshot.node_count());
+                let sums = ScoringSums::of(self.scoring_terms().with(topology_key), self.snapshot.node_count());
                 last.insert((Arc::from(topology_key), sums)).1.clone()
             }
         }

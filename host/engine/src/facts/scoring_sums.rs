@@ -16,10 +16,10 @@ pub(super) struct ScoringSums {
 }
 
 impl ScoringSums {
-    /// The sums of those of `terms` that have this topology key, over a cluster of so many rows.
-    pub(super) fn of(terms: &[MatchedScoringTerm], topology_key: &str, rows: usize) -> Self {
+    /// The sums of terms, which have one topology key, over a cluster of so many rows.
+    pub(super) fn of<'a>(terms: impl Iterator<Item = &'a MatchedScoringTerm>, rows: usize) -> Self {
         let (mut preferred, mut required, mut weights) = (vec![0_u32; rows], vec![0_u32; rows], vec![0_i64; rows]);
-        for (term, carriers) in terms.iter().filter(|(term, _)| *term.topology_key == *topology_key) {
+        for (term, carriers) in terms {
             let counts = if term.weight.is_some() { &mut preferred } else { &mut required };
             for (row, count) in carriers.iter() {
                 if let Some(sum) = counts.get_mut(row.index()) {

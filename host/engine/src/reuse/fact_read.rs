@@ -22,6 +22,7 @@ use rustc_hash::FxHasher;
 
 use super::size::{SHARED, Size};
 use crate::Context;
+use crate::facts::ByKey;
 use crate::party::PartySeat;
 use DependsOnPod::{No, Yes};
 use FactScope::{Cluster, PodsOnNodes};
@@ -277,13 +278,20 @@ pub(super) trait MatchedKind: Clone + PartialEq {
     /// The terms that match the pod of a context.
     fn find(context: &Context) -> &[Self];
 
+    /// The terms that match the pod of a context; `None` where its request ends before they are found.
+    fn find_in_time(context: &Context) -> Option<&[Self]>;
+
     /// When the terms of the kind, or what they match, last changed.
     fn changed(snapshot: &Snapshot) -> Generation;
 }
 
 impl MatchedKind for MatchedTerm {
     fn find(context: &Context) -> &[Self] {
-        context.matched_terms()
+        context.matched_terms().terms()
+    }
+
+    fn find_in_time(context: &Context) -> Option<&[Self]> {
+        context.matched_terms_while(&|| context.has_time()).map(ByKey::terms)
     }
 
     fn changed(snapshot: &Snapshot) -> Generation {
@@ -293,7 +301,11 @@ impl MatchedKind for MatchedTerm {
 
 impl MatchedKind for MatchedScoringTerm {
     fn find(context: &Context) -> &[Self] {
-        context.scoring_terms()
+        context.scoring_terms().terms()
+    }
+
+    fn find_in_time(context: &Context) -> Option<&[Self]> {
+        context.scoring_terms_while(&|| context.has_time()).map(ByKey::terms)
     }
 
     fn changed(snapshot: &Snapshot) -> Generation {
@@ -327,7 +339,8 @@ impl<T: MatchedKind> Matched<T> {
         if same_pod && T::changed(snapshot) <= seen && seen <= snapshot.generation() {
             return true;
         }
-        let holds = self.terms == T::find(context);
+        // Without an answer in time the pod is evaluated, which says that the request has ended.
+        let holds = T::find_in_time(context).is_some_and(|found| self.terms == found);
         if holds && same_pod {
             self.seen.fetch_max(snapshot.generation().0, Ordering::Relaxed);
         }

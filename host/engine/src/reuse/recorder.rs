@@ -411,9 +411,9 @@ impl Facts for Recorder {
         self.context.weight()
     }
 
-    fn fill(&self, kept: Kept) -> Result<(), NoValue> {
+    fn fill(&self, kept: Kept, meter: &Meter) -> Result<(), NoValue> {
         // Nothing is read by it.
-        self.context.fill(kept)
+        self.context.fill(kept, meter)
     }
 
     fn volumes_for(&self, claim: &str, meter: &Meter) -> Result<Arc<[wire::Volume]>, NoValue> {

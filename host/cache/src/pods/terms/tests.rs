@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::limits::TERM_HEADINGS;
+use crate::limits::{TERM_HEADINGS, TERM_STRIDE_STEPS};
 use crate::metadata::{LabelRequirement, PodFacts, PodSelector};
 use crate::write::model::{random_pod, text};
 use nodesift_object::selector::Operator;
@@ -99,7 +99,7 @@ fn matching(
     namespaces: &Namespaces,
     nodes: &NodeLabels,
 ) -> Vec<MatchedTerm> {
-    let matched = terms.matching(namespace, labels, namespaces, nodes).into_iter();
+    let matched = terms.matching(namespace, labels, namespaces, nodes, &mut Steps::new(&|| true)).unwrap().into_iter();
     matched.map(|(term, rows)| (Arc::clone(&term.topology_key), Arc::clone(rows))).collect()
 }
 
@@ -327,7 +327,8 @@ fn term_of(namespaces: &[&str], everywhere: bool, requirement: LabelRequirement)
 fn looked_at(anti_affinity: &AntiAffinity, namespace: &str) -> usize {
     let namespaces = Namespaces::from_iter(NAMESPACES.map(|name| (text(name), [(text("name"), text(name))].into())));
     let labels: Labels = [(text("app"), text("web")), (text("team"), text("core"))].into();
-    anti_affinity.candidates(namespace, &labels, &namespaces, &nodes_with(&["host", "zone"])).len()
+    let mut steps = Steps::new(&|| true);
+    anti_affinity.candidates(namespace, &labels, &namespaces, &nodes_with(&["host", "zone"]), &mut steps).unwrap().len()
 }
 
 #[test]
@@ -357,7 +358,45 @@ fn terms_that_cannot_match_a_pod_are_not_looked_at() {
     // Of many that do match, each is looked at once.
     let all = tenant(|n| term_of(&["b"], true, requirement("app", Operator::NotIn, &number(n))));
     let (nodes, labels) = (nodes_with(&["host"]), [(text("app"), text("web"))].into());
-    assert_eq!(all.matching("b", &labels, &Namespaces::default(), &nodes).len(), 20_000);
+    assert_eq!(matching(&all, "b", &labels, &Namespaces::default(), &nodes).len(), 20_000);
+}
+
+#[test]
+fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
+    let number = |number: usize| format!("x{number}");
+    let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
+    let labels: Labels = [(text("app"), text("web"))].into();
+    // Terms that match every pod, which are walked; and the same beside more that match none, which are searched.
+    let all = tenant(|n| term_of(&[], true, requirement("app", Operator::NotIn, &number(n))));
+    let mut others = all.clone();
+    for pod in 1..=3_usize {
+        let term = |n| term_of(&["a"], false, requirement("app", Operator::In, &number(n + 20_000 * pod)));
+        others.apply(Delta::Add, Row(0), &pod_with((0..20_000).map(term).collect()));
+    }
+    assert!(all.walks(20_000) && !others.walks(20_000));
+    for terms in [&all, &others] {
+        let asked = std::cell::Cell::new(0);
+        for allowed in 0..5 {
+            asked.set(0);
+            let go_on = || asked.replace(asked.get() + 1) < allowed;
+            assert!(terms.matching("b", &labels, &namespaces, &nodes, &mut Steps::new(&go_on)).is_none());
+            assert_eq!(asked.get(), allowed + 1, "it stops at the first refusal");
+        }
+        asked.set(0);
+        let go_on = || asked.replace(asked.get() + 1) < 1_000;
+        let matched = terms.matching("b", &labels, &namespaces, &nodes, &mut Steps::new(&go_on)).unwrap();
+        assert_eq!(matched.len(), 20_000);
+        // Each term takes at least two steps.
+        assert!(asked.get() >= 2 * 20_000 / TERM_STRIDE_STEPS, "{} questions", asked.get());
+    }
+    // A term counts as much as it lists.
+    let asked = std::cell::Cell::new(0);
+    let go_on = || asked.replace(asked.get() + 1) < 1;
+    let listed = (0..TERM_STRIDE_STEPS).map(|n| requirement("app", Operator::NotIn, &number(n))).collect();
+    let selector =
+        PodSelector { requirements: listed, namespace_requirements: Some(Vec::new()), namespaces: Vec::new() };
+    Steps::new(&go_on).take_match(&selector).unwrap();
+    assert_eq!(asked.get(), 1);
 }
 
 #[test]
@@ -366,7 +405,8 @@ fn terms_are_walked_where_most_may_match_and_give_the_list_that_a_search_gives()
     let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
     let labels: Labels = [(text("app"), text("web"))].into();
     let matched = |terms: &AntiAffinity| -> Vec<AntiAffinityTerm> {
-        let matched = terms.matching("b", &labels, &namespaces, &nodes).into_iter();
+        let mut steps = Steps::new(&|| true);
+        let matched = terms.matching("b", &labels, &namespaces, &nodes, &mut steps).unwrap().into_iter();
         matched.map(|(term, _)| (**term).clone()).collect()
     };
     let pod_of = |term: &dyn Fn(usize) -> AntiAffinityTerm| pod_with((0..1_000).map(term).collect());

@@ -5,6 +5,7 @@
 #![allow(clippy::needless_pass_by_value, clippy::type_complexity, reason = "tables of objects and functions")]
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use nodesift_cache::Identity;
 use nodesift_object::Kind;
@@ -523,4 +524,35 @@ fn what_takes_long_to_read_is_read_once_and_handed_out_as_it_is_recorded() {
     // Another claim is another fact, and the namespace of the pod is one.
     recorder.volumes_for("bound", &meter).unwrap();
     assert_eq!(recorder.take().reads.len(), 4);
+}
+
+#[test]
+fn terms_of_pods_on_nodes_are_looked_up_no_longer_than_the_request_takes() {
+    // More terms that match every pod than are looked at between two questions whether there is time left.
+    let term = |number: usize| {
+        let not_in = json!([{"key": "color", "operator": "NotIn", "values": [format!("x{number}")]}]);
+        json!({"topologyKey": "zone", "labelSelector": {"matchExpressions": not_in}})
+    };
+    let required: Vec<Value> = (0..3_000).map(term).collect();
+    let preferred: Vec<Value> =
+        (0..3_000).map(|number| json!({"weight": 1, "podAffinityTerm": term(number)})).collect();
+    let affinity = json!({
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred},
+    });
+    let mut world = World::new();
+    world.bind("x", &json!({}), &json!({"affinity": affinity}));
+    let reads = [FactKey::AntiAffinity, FactKey::ScoringTerms].map(|key| FactRead::new(key, &world.context()));
+    // Another pod, which the same terms match.
+    world.pod["metadata"]["labels"]["color"] = json!("red");
+    for read in &reads {
+        let late = Arc::into_inner(world.context()).unwrap().with_deadline(Some(Instant::now()));
+        assert!(!read.holds(&late), "it is not known whether it does");
+        assert!(late.matched_terms_while(&|| false).is_none() && late.scoring_terms_while(&|| false).is_none());
+        assert!(read.holds(&world.context()));
+    }
+    // What has been looked up is there without time.
+    let known = world.context();
+    assert_eq!(known.matched_terms_while(&|| true).map(|terms| terms.terms().len()), Some(3_000));
+    assert_eq!(known.matched_terms_while(&|| false).map(|terms| terms.terms().len()), Some(3_000));
 }

@@ -1,0 +1,34 @@
+//! Steps of a question about terms, which may end before they are all taken. Start at [`Steps::take`].
+
+use crate::limits::TERM_STRIDE_STEPS;
+use crate::metadata::PodSelector;
+
+/// Counts steps, and asks every [`TERM_STRIDE_STEPS`] of them whether there is time left. A question with fewer steps never asks.
+pub(crate) struct Steps<'a> {
+    go_on: &'a dyn Fn() -> bool,
+    /// Steps since the last time that it was asked.
+    taken: usize,
+}
+
+impl<'a> Steps<'a> {
+    /// Steps that end once `go_on` returns false.
+    pub(crate) fn new(go_on: &'a dyn Fn() -> bool) -> Self {
+        Self { go_on, taken: 0 }
+    }
+
+    /// Takes so many steps; `None` once there is no time left.
+    pub(crate) fn take(&mut self, steps: usize) -> Option<()> {
+        self.taken = self.taken.saturating_add(steps);
+        if self.taken < TERM_STRIDE_STEPS {
+            return Some(());
+        }
+        self.taken = 0;
+        (self.go_on)().then_some(())
+    }
+
+    /// Takes the steps of comparing a pod with a selector: one, and one more for each thing that the selector lists.
+    pub(super) fn take_match(&mut self, selector: &PodSelector) -> Option<()> {
+        let of_namespaces = selector.namespace_requirements.as_ref().map_or(0, Vec::len);
+        self.take(1 + of_namespaces + selector.requirements.len())
+    }
+}
