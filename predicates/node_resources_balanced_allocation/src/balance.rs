@@ -1,6 +1,9 @@
 //! How evenly the resources of a node are used. Start at [`Balance::score`].
 //!
 //! The order of operations is kube-scheduler's, since the scores depend on how floating-point numbers are rounded.
+//!
+//! Where requests of the pods on a node add up to a negative sum, since sums wrap, kube-scheduler may have a score that is not from 0 to 100,
+//! and ends the cycle of whatever pod it scores; here the node has the nearest score that there is.
 
 use nodesift_resource_scores::{Amounts, Weighed};
 
@@ -8,6 +11,8 @@ use nodesift_resource_scores::{Amounts, Weighed};
 const GREATEST: f64 = 100.0;
 /// Score of a node that the pod leaves as even as it is, less half of what else is divided by two.
 const MIDDLE: i64 = 50;
+/// Greatest score of a node.
+const ALL: i64 = 100;
 
 /// Form of the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +24,17 @@ pub(crate) enum Balance {
 }
 
 impl Balance {
-    /// The score of a row, over the resources that count there.
+    /// The score of a row, from 0 to 100, over the resources that count there.
     pub(crate) fn score(self, resources: &[Weighed], row: usize) -> i64 {
         let with = evenness(resources, row, |amounts| amounts.requested);
-        match self {
+        let score = match self {
             Self::WithPod => with,
-            Self::Change => MIDDLE + (MIDDLE + with - evenness(resources, row, |amounts| amounts.allocated)) / 2,
-        }
+            Self::Change => {
+                let without = evenness(resources, row, |amounts| amounts.allocated);
+                MIDDLE.saturating_add(MIDDLE.saturating_add(with).saturating_sub(without) / 2)
+            }
+        };
+        score.clamp(0, ALL)
     }
 }
 
@@ -79,6 +88,24 @@ mod tests {
         assert_eq!(Balance::WithPod.score(&[], 0), 100);
         let absent = Weighed { weight: 1, allocatable: vec![0], allocated: vec![0], asked: 3 };
         assert_eq!(Balance::WithPod.score(&[resource(0, 68), absent], 0), 100);
+    }
+
+    #[test]
+    fn scores_are_from_0_to_100_whatever_pods_ask_for() {
+        const AMOUNTS: [i64; 9] = [i64::MIN, i64::MIN + 1, -4_000, -1, 0, 1, 4_000, i64::MAX - 1, i64::MAX];
+        for (allocated, asked) in AMOUNTS.into_iter().flat_map(|a| AMOUNTS.map(|b| (a, b))) {
+            for allocatable in AMOUNTS {
+                let huge = Weighed { weight: 1, allocatable: vec![allocatable], allocated: vec![allocated], asked };
+                let resources = [huge, resource(10, 20), resource(30, 40)];
+                for count in 1..=resources.len() {
+                    let resources = resources.get(..count).unwrap_or_default();
+                    for balance in [Balance::WithPod, Balance::Change] {
+                        let score = balance.score(resources, 0);
+                        assert!((0..=ALL).contains(&score), "{score} by {balance:?} of {resources:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The three formulas by which NodeResourcesFit scores a node. Start at [`Strategy::score`].
 //!
-//! Arithmetic wraps, as Go's does: amounts above 92·10¹⁵ overflow when multiplied by 100.
+//! Arithmetic wraps, as Go's does: amounts above 92·10¹⁵ overflow when multiplied by 100, and requests of pods that are on a node by name
+//! may add up to a negative sum. Where the score of a node is then not from 0 to 100, kube-scheduler ends the cycle of whatever pod it
+//! scores; here the node has the nearest score that there is, so that one tenant's pods keep no other pod from being scored.
 
 use nodesift_resource_scores::{Amounts, Shape, Weighed, rounded};
 
@@ -19,7 +21,7 @@ pub(crate) enum Strategy {
 }
 
 impl Strategy {
-    /// The score of a row: the weighted mean over the resources that count there, and 0 where none does.
+    /// The score of a row, from 0 to 100: the weighted mean over the resources that count there, and 0 where none does.
     pub(crate) fn score(&self, resources: &[Weighed], row: usize) -> i64 {
         let (mut score, mut weight) = (0_i64, 0_i64);
         for resource in resources {
@@ -31,11 +33,12 @@ impl Strategy {
                 weight = weight.wrapping_add(resource.weight);
             }
         }
-        match self {
+        let mean = match self {
             _ if weight == 0 => 0,
             Self::RequestedToCapacityRatio(_) => rounded(score, weight),
             _ => score.wrapping_div(weight),
-        }
+        };
+        mean.clamp(0, ALL)
     }
 
     fn score_of(&self, Amounts { allocatable, requested, .. }: Amounts) -> i64 {
@@ -97,6 +100,32 @@ mod tests {
         assert_eq!(strategy.score(&[resource(9, 100, 0, 0), resource(1, 100, 0, 40)], 0), 40);
         assert_eq!(strategy.score(&[resource(1, 100, 90, 20)], 0), 100);
         assert_eq!(strategy.score(&[resource(1, 100, 0, 0)], 0), 0);
+    }
+
+    #[test]
+    fn the_mean_alone_is_bounded_and_not_the_score_of_each_resource() {
+        // Requests of the pods on the node have wrapped: 110 of one resource and 50 of the other.
+        let resources = [resource(1, 1_000, -200, 100), resource(1, 1_000, 400, 100)];
+        assert_eq!(Strategy::LeastAllocated.score(&resources, 0), 80);
+        assert_eq!(Strategy::LeastAllocated.score(&resources[..1], 0), ALL);
+        assert_eq!(Strategy::MostAllocated.score(&resources, 0), 20);
+        assert_eq!(Strategy::MostAllocated.score(&resources[..1], 0), 0);
+    }
+
+    #[test]
+    fn scores_are_from_0_to_100_whatever_pods_ask_for() {
+        const AMOUNTS: [i64; 9] = [i64::MIN, i64::MIN + 1, -4_000, -1, 0, 1, 4_000, i64::MAX - 1, i64::MAX];
+        let strategies = [Strategy::LeastAllocated, Strategy::MostAllocated, ratio(&[(0, 0), (100, 100)])];
+        for (allocatable, allocated) in AMOUNTS.into_iter().flat_map(|a| AMOUNTS.map(|b| (a, b))) {
+            for asked in AMOUNTS {
+                let resources = [resource(100, allocatable, allocated, asked), resource(1, 4_000, 1_000, 100)];
+                for (strategy, count) in strategies.iter().flat_map(|strategy| [(strategy, 1), (strategy, 2)]) {
+                    let resources = resources.get(..count).unwrap();
+                    let score = strategy.score(resources, 0);
+                    assert!((0..=ALL).contains(&score), "{score} by {strategy:?} of {resources:?}");
+                }
+            }
+        }
     }
 
     #[test]

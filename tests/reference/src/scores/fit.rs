@@ -65,3 +65,16 @@ fn utilization(amounts: Amounts) -> i64 {
     }
     amounts.requested.wrapping_mul(LARGEST) / amounts.allocatable
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_wrap_give_scores_that_end_the_cycle_of_kube_scheduler() {
+        // The component of this plugin has the nearest score instead: see `strategy` there.
+        let requested = i64::MAX.wrapping_add(i64::MAX - 5_998);
+        let wrapped = Amounts { allocatable: 100_000, allocated: requested, requested };
+        assert_eq!((least_allocated(wrapped), most_allocated(wrapped)), (106, -6));
+    }
+}
