@@ -1,7 +1,8 @@
 //! The score of TaintToleration: less for nodes with more taints that the pod would rather avoid. Start at [`untolerated`].
 
 use nodesift_sdk::columns::node_taints::{self, Effect, Taint};
-use nodesift_sdk::columns::pod_tolerations::{self, Toleration};
+use nodesift_sdk::columns::pod_tolerations;
+use nodesift_sdk::taints::Tolerated;
 
 /// Per row the number of taints of effect PreferNoSchedule that the pod does not tolerate. Each distinct list of taints is counted once, and
 /// a row takes the number of its list.
@@ -11,7 +12,8 @@ pub(crate) fn untolerated(rows: usize) -> Vec<i64> {
         return vec![0; rows];
     }
     let tolerations = pod_tolerations::tolerations();
-    let counts: Vec<i64> = sets.iter().map(|set| count(set, &tolerations)).collect();
+    let tolerated = Tolerated::new(&tolerations);
+    let counts: Vec<i64> = sets.iter().map(|set| count(set, &tolerated)).collect();
     let count_of = |set: u32| usize::try_from(set).ok().and_then(|set| counts.get(set)).copied().unwrap_or(0);
     node_taints::column().into_iter().map(count_of).collect()
 }
@@ -21,9 +23,8 @@ fn is_preference(taint: &Taint) -> bool {
 }
 
 /// Two taints of one key count twice.
-fn count(set: &[Taint], tolerations: &[Toleration]) -> i64 {
-    let is_untolerated = |taint: &&Taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint));
-    set.iter().filter(|taint| is_preference(taint)).filter(is_untolerated).map(|_| 1).sum()
+fn count(set: &[Taint], tolerated: &Tolerated<'_>) -> i64 {
+    set.iter().filter(|taint| is_preference(taint) && !tolerated.contains(taint)).map(|_| 1).sum()
 }
 
 #[cfg(test)]
@@ -62,6 +63,17 @@ mod tests {
         assert_eq!(counts(pod(None)), Scores::ByRow(vec![0, 0, 0, 1]));
         let equal = Pod::new("default").toleration("a", Operator::Equal, "2", None);
         assert_eq!(counts(equal), Scores::ByRow(vec![0, 1, 0, 2]));
+    }
+
+    #[test]
+    fn thousands_of_taints_are_not_each_compared_with_thousands_of_tolerations() {
+        // One by one it would be 400 million comparisons.
+        let key = |number: usize| format!("k{number}");
+        let tolerate = |pod: Pod, number: usize| pod.toleration(&key(number), Operator::Equal, "1", None);
+        let taint = |node: Node, number: usize| node.taint(&key(number), "1", Effect::PreferNoSchedule);
+        let pod = (10..20_000).fold(Pod::new("default"), tolerate);
+        let node = (0..20_000).fold(Node::new("many"), taint);
+        assert_eq!(Cluster::new(pod).node(node).scores(&TaintToleration), Scores::ByRow(vec![10]));
     }
 
     #[test]
