@@ -224,10 +224,15 @@ pub const KUBE_PLUGIN_POLL: Duration = Duration::from_millis(10);
 pub const KUBE_FILE_BYTES: u64 = 8 << 20;
 
 /// Bytes of what a plugin prints: a token, or a certificate and its key, have some thousands.
-pub const KUBE_PLUGIN_ANSWER_BYTES: usize = 1 << 20;
+/// One that prints more is ended.
+pub const KUBE_PLUGIN_ANSWER_BYTES: u64 = 1 << 20;
 
 /// Bytes kept of what a plugin writes to stderr; at most [`KUBE_MESSAGE_CHARS`] characters of them are told.
-pub const KUBE_PLUGIN_STDERR_BYTES: usize = 4 << 10;
+pub const KUBE_PLUGIN_STDERR_BYTES: u64 = 4 << 10;
+
+/// Bytes that a plugin may write to stderr; one that writes more is ended, and not read until its time is over. Verbose logs of a login have
+/// some hundred KB.
+pub const KUBE_PLUGIN_STDERR_MOST: u64 = 16 << 20;
 
 /// Time before credentials end at which they are read again, which is longer than a plugin takes. Those that are given for less than
 /// twice as long are read again at half of it.

@@ -7,7 +7,7 @@
 use std::io::{self, IsTerminal as _, Read};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::kube::failure::plain;
-use crate::limits::{KUBE_PLUGIN_ANSWER_BYTES, KUBE_PLUGIN_POLL, KUBE_PLUGIN_STDERR_BYTES};
+use crate::limits::{KUBE_PLUGIN_ANSWER_BYTES, KUBE_PLUGIN_POLL, KUBE_PLUGIN_STDERR_BYTES, KUBE_PLUGIN_STDERR_MOST};
 use nodesift_object::time::Timestamp;
 
 /// Why a credential plugin has given nothing.
@@ -90,10 +90,16 @@ pub(super) fn run(plugin: &ExecConfig, time: Duration) -> Result<Credential, Plu
         PluginError::Start { command: name.clone(), source, hint }
     };
     let mut child = command(plugin, &name, is_interactive).spawn().map_err(start)?;
-    let ended = end(&mut child, deadline).map_err(start)?;
-    let Some((status, stdout, stderr)) = ended else {
-        stop(&mut child, is_interactive);
-        return Err(PluginError::Hangs { command: name, time });
+    let (status, stdout, stderr) = match end(&mut child, deadline).map_err(start)? {
+        Ending::Ended(status, stdout, stderr) => (status, stdout, stderr),
+        Ending::TooMuch(pipe) => {
+            stop(&mut child, is_interactive);
+            return Err(PluginError::Answer { command: name, what: pipe.too_much() });
+        }
+        Ending::Hangs => {
+            stop(&mut child, is_interactive);
+            return Err(PluginError::Hangs { command: name, time });
+        }
     };
     if !status.success() {
         let said = plain(&String::from_utf8_lossy(&stderr));
@@ -126,46 +132,94 @@ fn command(plugin: &ExecConfig, name: &str, is_interactive: bool) -> Command {
     command
 }
 
-/// How a process has ended, and what it has written to stdout and stderr.
-type Ended = (ExitStatus, Vec<u8>, Vec<u8>);
+/// What has become of a process.
+enum Ending {
+    /// It has ended: how, and what it has written to stdout, and the beginning of what it has to stderr.
+    Ended(ExitStatus, Vec<u8>, Vec<u8>),
+    /// It runs, and has written more to a pipe than it may.
+    TooMuch(Pipe),
+    /// It runs, and its time is over.
+    Hangs,
+}
 
-/// Waits for a process to end. `None` where it does not in time.
-fn end(child: &mut Child, deadline: Instant) -> io::Result<Option<Ended>> {
-    let stdout = child.stdout.take().map(|pipe| reader(pipe, KUBE_PLUGIN_ANSWER_BYTES)).transpose()?;
-    let stderr = child.stderr.take().map(|pipe| reader(pipe, KUBE_PLUGIN_STDERR_BYTES)).transpose()?;
-    let read = |from: Option<Receiver<Vec<u8>>>| {
-        let left = deadline.saturating_duration_since(Instant::now());
-        from.map_or(Ok(Vec::new()), |from| match from.recv_timeout(left) {
-            Err(RecvTimeoutError::Timeout) => Err(()),
-            // The thread has panicked: as good as nothing.
-            read => Ok(read.unwrap_or_default()),
-        })
-    };
-    let (Ok(stdout), Ok(stderr)) = (read(stdout), read(stderr)) else { return Ok(None) };
+/// A pipe that a process writes to.
+#[derive(Debug, Clone, Copy)]
+enum Pipe {
+    Stdout,
+    Stderr,
+}
+
+impl Pipe {
+    /// Bytes that are kept of what comes, and bytes that may come.
+    fn limits(self) -> (u64, u64) {
+        match self {
+            Self::Stdout => (KUBE_PLUGIN_ANSWER_BYTES, KUBE_PLUGIN_ANSWER_BYTES),
+            Self::Stderr => (KUBE_PLUGIN_STDERR_BYTES, KUBE_PLUGIN_STDERR_MOST),
+        }
+    }
+
+    /// Description of more output than may come.
+    fn too_much(self) -> &'static str {
+        match self {
+            Self::Stdout => "more than an ExecCredential may have, and was ended",
+            Self::Stderr => "more to stderr than anybody reads, and was ended",
+        }
+    }
+}
+
+/// What has come out of a pipe until its end, or until it was too much.
+struct Written {
+    pipe: Pipe,
+    kept: Vec<u8>,
+    is_too_much: bool,
+}
+
+/// Waits for a process to end.
+fn end(child: &mut Child, deadline: Instant) -> io::Result<Ending> {
+    let (send, written) = sync_channel(2);
+    if let Some(stdout) = child.stdout.take() {
+        read(stdout, Pipe::Stdout, send.clone())?;
+    }
+    if let Some(stderr) = child.stderr.take() {
+        read(stderr, Pipe::Stderr, send.clone())?;
+    }
+    drop(send);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    loop {
+        match written.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Written { pipe, is_too_much: true, .. }) => return Ok(Ending::TooMuch(pipe)),
+            Ok(Written { pipe: Pipe::Stdout, kept, .. }) => stdout = kept,
+            Ok(Written { pipe: Pipe::Stderr, kept, .. }) => stderr = kept,
+            Err(RecvTimeoutError::Timeout) => return Ok(Ending::Hangs),
+            // Both have been read; a thread that has panicked has read as good as nothing.
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some((status, stdout, stderr)));
+            return Ok(Ending::Ended(status, stdout, stderr));
         }
         if Instant::now() >= deadline {
-            return Ok(None);
+            return Ok(Ending::Hangs);
         }
         thread::sleep(KUBE_PLUGIN_POLL);
     }
 }
 
-/// Reads a pipe to its end on a thread of its own, and keeps a byte more than `most` at most, which tells that there were more.
-fn reader(mut pipe: impl Read + Send + 'static, most: usize) -> io::Result<Receiver<Vec<u8>>> {
-    let (send, read) = sync_channel(1);
+/// Reads a pipe on a thread of its own, to its end or until too much has come.
+fn read(mut from: impl Read + Send + 'static, pipe: Pipe, send: SyncSender<Written>) -> io::Result<()> {
     let work = move || {
+        let (keep, most) = pipe.limits();
         let mut kept = Vec::new();
-        let keep = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         // What a pipe gives before it breaks is all there is.
-        let _ = pipe.by_ref().take(keep).read_to_end(&mut kept);
-        let _ = io::copy(&mut pipe, &mut io::sink());
-        let _ = send.send(kept);
+        let _ = from.by_ref().take(keep).read_to_end(&mut kept);
+        // One byte more than may come tells that there is more.
+        let left = most.saturating_add(1).saturating_sub(keep);
+        let dropped = io::copy(&mut from.take(left), &mut io::sink()).unwrap_or(0);
+        // Nobody may wait for it any more.
+        let _ = send.send(Written { pipe, kept, is_too_much: dropped >= left });
     };
-    thread::Builder::new().name("plugin output".to_owned()).spawn(work)?;
-    Ok(read)
+    thread::Builder::new().name("plugin output".to_owned()).spawn(work).map(drop)
 }
 
 /// Ends a process, and those that it has started.
@@ -191,9 +245,6 @@ fn credential(stdout: &[u8]) -> Result<Credential, &'static str> {
         token: Option<String>,
         client_certificate_data: Option<String>,
         client_key_data: Option<String>,
-    }
-    if stdout.len() > KUBE_PLUGIN_ANSWER_BYTES {
-        return Err("more than an ExecCredential may have");
     }
     let answer: Answer = serde_saphyr::from_slice(stdout).map_err(|_| "what is no ExecCredential")?;
     let status = answer.status.ok_or("an ExecCredential without a status")?;
@@ -265,6 +316,24 @@ mod tests {
             assert!(error.contains(what), "{answer}: {error}");
         }
         assert!(error("yes SECRET | head -c 9000000").contains("more than an ExecCredential"));
+    }
+
+    #[test]
+    fn a_plugin_that_prints_without_an_end_is_ended_long_before_its_time() {
+        for (script, what) in [
+            ("yes SECRET", "more than an ExecCredential"),
+            ("yes SECRET >&2", "more to stderr"),
+            // Whether or not it ends its other output.
+            ("exec 2>&-; yes SECRET", "more than an ExecCredential"),
+            ("exec >&-; yes SECRET >&2", "more to stderr"),
+        ] {
+            let error = run(&shell(script), LONG).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("was ended") && !error.contains("SECRET"), "{error}");
+        }
+        // As much as an answer may have is none that is too long.
+        let longest = format!("head -c {KUBE_PLUGIN_ANSWER_BYTES} /dev/zero");
+        let error = run(&shell(&longest), LONG).unwrap_err().to_string();
+        assert!(error.contains("what is no ExecCredential"), "{error}");
     }
 
     #[test]
