@@ -51,6 +51,7 @@ pub mod files;
 pub mod freshness;
 pub mod kube;
 pub mod limits;
+pub mod pipe;
 mod yield_budget;
 
 pub use feed::Loader;

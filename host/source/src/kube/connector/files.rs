@@ -6,10 +6,12 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
 
-use crate::limits::KUBE_FILE_BYTES;
+use crate::limits::{KUBE_FILE_BYTES, PIPE_WRITER_TIME};
+use crate::pipe;
 
 /// Files, and what they were when they were looked at.
 #[derive(Debug, Default)]
@@ -65,17 +67,53 @@ impl Files {
 /// Reads a kubeconfig, where neither it nor a file that it names is larger than any: each of them is read as a whole.
 fn read(file: &Path) -> Result<Kubeconfig, KubeconfigError> {
     check(file)?;
-    let kubeconfig = Kubeconfig::read_from(file)?;
+    let kubeconfig =
+        if pipe::is_pipe(file) { read_pipe(file, PIPE_WRITER_TIME)? } else { Kubeconfig::read_from(file)? };
     named_in(&kubeconfig).iter().try_for_each(|path| check(path))?;
     Ok(kubeconfig)
 }
 
-fn check(path: &Path) -> Result<(), KubeconfigError> {
-    if !is_too_large(path) {
-        return Ok(());
+/// Reads a kubeconfig that is a pipe, which the library would do without any limit of time or of bytes.
+fn read_pipe(file: &Path, time: Duration) -> Result<Kubeconfig, KubeconfigError> {
+    let failed = |error| KubeconfigError::ReadConfig(error, file.to_owned());
+    let text = pipe::read_within(file, KUBE_FILE_BYTES, time).map_err(failed)?;
+    if text.len() as u64 > KUBE_FILE_BYTES {
+        return Err(too_large(file));
     }
+    let text = String::from_utf8(text).map_err(|_| failed(io::Error::other("not a text in UTF-8")))?;
+    let mut kubeconfig = Kubeconfig::from_yaml(&text)?;
+    if let Some(folder) = file.parent() {
+        place_below(folder, &mut kubeconfig);
+    }
+    Ok(kubeconfig)
+}
+
+/// Takes relative paths of a kubeconfig for those below its folder, as the library does where it reads a file.
+fn place_below(folder: &Path, kubeconfig: &mut Kubeconfig) {
+    let clusters = kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut());
+    let users = kubeconfig.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut());
+    let of_users = users.flat_map(|user| {
+        let command = user.exec.as_mut().and_then(|plugin| plugin.command.as_mut());
+        // One without a folder is searched for.
+        let command = command.filter(|command| command.contains('/'));
+        [user.token_file.as_mut(), user.client_certificate.as_mut(), user.client_key.as_mut(), command]
+    });
+    let named = clusters.map(|cluster| cluster.certificate_authority.as_mut()).chain(of_users);
+    for path in named.flatten() {
+        // An absolute one stays as it is.
+        if let Some(placed) = folder.join(path.as_str()).to_str() {
+            *path = placed.to_owned();
+        }
+    }
+}
+
+fn check(path: &Path) -> Result<(), KubeconfigError> {
+    if is_too_large(path) { Err(too_large(path)) } else { Ok(()) }
+}
+
+fn too_large(path: &Path) -> KubeconfigError {
     let reason = format!("more than {} KiB, which is no kubeconfig, token or certificate", KUBE_FILE_BYTES >> 10);
-    Err(KubeconfigError::ReadConfig(io::Error::other(reason), path.to_owned()))
+    KubeconfigError::ReadConfig(io::Error::other(reason), path.to_owned())
 }
 
 /// Whether a file has more than [`KUBE_FILE_BYTES`]. Pipes are not looked at, since what is read of them is gone.
@@ -149,4 +187,39 @@ pub(super) fn merged(files: &[PathBuf]) -> Result<Kubeconfig, KubeconfigError> {
 fn state(path: &Path) -> Option<State> {
     let file = fs::metadata(path).ok()?;
     Some((file.dev(), file.ino(), file.mtime(), file.mtime_nsec(), file.size()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::process::Command;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_kubeconfig_that_is_a_pipe_is_read_as_a_file_and_is_not_waited_for_without_end() {
+        let text = r#"{"apiVersion": "v1", "kind": "Config",
+            "clusters": [{"name": "c", "cluster": {"server": "https://c", "certificate-authority": "ca.crt"}}],
+            "users": [{"name": "u", "user": {"tokenFile": "../token", "client-key": "/etc/key"}},
+                {"name": "v", "user": {"exec": {"command": "bin/login"}}},
+                {"name": "w", "user": {"exec": {"command": "login"}}}]}"#;
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = read_pipe(&pipe, Duration::from_millis(50)).unwrap_err();
+        let is_given_up = matches!(&error, KubeconfigError::ReadConfig(source, path)
+            if source.to_string() == "a pipe that nobody writes" && *path == pipe);
+        assert!(is_given_up, "{error:?}");
+        fs::write(&file, text).unwrap();
+        let writer = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, text).unwrap()
+        });
+        let [of_pipe, of_file] = [&pipe, &file].map(|path| serde_json::to_value(read(path).unwrap()).unwrap());
+        writer.join().unwrap();
+        assert_eq!(of_pipe, of_file);
+        assert_eq!(of_file["users"][1]["user"]["exec"]["command"], folder.path().join("bin/login").to_str().unwrap());
+    }
 }
