@@ -248,8 +248,8 @@ pub const KUBE_EXPIRY_MARGIN: Duration = Duration::from_secs(60);
 /// Timeout of reading kubeconfig and credentials: [`KUBE_PLUGIN_TIME`], and the files, which take milliseconds.
 pub const KUBE_PREPARE_TIME: Duration = Duration::from_secs(70);
 
-/// Attempts to read credentials that have not ended. Those that hang beyond [`KUBE_PREPARE_TIME`], as at a file that is a pipe, go on
-/// until it gives something; each is a thread.
+/// Attempts to read credentials that have not ended. Those that hang beyond [`KUBE_PREPARE_TIME`], as at a file of a server that is away,
+/// go on until it gives something; each is a thread.
 pub const KUBE_PREPARING: usize = 4;
 
 /// Time that requests wait for credentials that are being read again; after it they use those from before. Files take

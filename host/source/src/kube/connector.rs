@@ -24,6 +24,7 @@ use http::header::USER_AGENT;
 use kube::config::{Cluster, Context, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use parking_lot::Mutex;
+use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::AbortHandle;
@@ -34,7 +35,7 @@ pub use self::plugin::PluginError;
 use super::address::{self, AddressError};
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
-use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
+use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT, PIPE_WRITER_TIME};
 
 /// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -360,6 +361,7 @@ async fn read_kubeconfig(origin: &Origin) -> Result<(Config, Option<Proxy>), Con
     let options = KubeConfigOptions { context: origin.context.clone(), ..KubeConfigOptions::default() };
     let mut kubeconfig = files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).map_err(unread)?;
     complete_server(&mut kubeconfig, &options)?;
+    read_pipes(&mut kubeconfig, &options).map_err(ConnectError::Kubeconfig)?;
     let proxy = take_proxy(&mut kubeconfig, &options);
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(ConnectError::Kubeconfig)?;
     if let Some(told) = config.auth_info.exec.as_mut().and_then(|plugin| plugin.cluster.as_mut()) {
@@ -408,6 +410,28 @@ fn complete_server(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> 
         || cluster.insecure_skip_tls_verify == Some(true);
     if let Some(server) = &mut cluster.server {
         *server = address::parse(server, has_tls).map_err(ConnectError::Server)?.to_string();
+    }
+    Ok(())
+}
+
+/// Reads those files of the cluster and the user that are chosen which are pipes: the library would wait for them without end.
+fn read_pipes(kubeconfig: &mut Kubeconfig, options: &KubeConfigOptions) -> Result<(), KubeconfigError> {
+    let Some(context) = chosen_context(kubeconfig, options).cloned() else { return Ok(()) };
+    let cluster = kubeconfig.clusters.iter_mut().find(|named| named.name == context.cluster);
+    if let Some(cluster) = cluster.and_then(|named| named.cluster.as_mut())
+        && cluster.certificate_authority_data.is_none()
+    {
+        cluster.certificate_authority_data = files::take_pipe(&mut cluster.certificate_authority, PIPE_WRITER_TIME)?;
+    }
+    let user = kubeconfig.auth_infos.iter_mut().find(|named| Some(&named.name) == context.user.as_ref());
+    if let Some(user) = user.and_then(|named| named.auth_info.as_mut()) {
+        if user.client_certificate_data.is_none() {
+            user.client_certificate_data = files::take_pipe(&mut user.client_certificate, PIPE_WRITER_TIME)?;
+        }
+        if user.client_key_data.is_none() {
+            let key = files::take_pipe(&mut user.client_key, PIPE_WRITER_TIME)?;
+            user.client_key_data = key.map(SecretString::from);
+        }
     }
     Ok(())
 }

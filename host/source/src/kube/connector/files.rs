@@ -8,6 +8,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
 
 use crate::limits::{KUBE_FILE_BYTES, PIPE_WRITER_TIME};
@@ -76,16 +78,33 @@ fn read(file: &Path) -> Result<Kubeconfig, KubeconfigError> {
 /// Reads a kubeconfig that is a pipe, which the library would do without any limit of time or of bytes.
 fn read_pipe(file: &Path, time: Duration) -> Result<Kubeconfig, KubeconfigError> {
     let failed = |error| KubeconfigError::ReadConfig(error, file.to_owned());
-    let text = pipe::read_within(file, KUBE_FILE_BYTES, time).map_err(failed)?;
-    if text.len() as u64 > KUBE_FILE_BYTES {
-        return Err(too_large(file));
-    }
-    let text = String::from_utf8(text).map_err(|_| failed(io::Error::other("not a text in UTF-8")))?;
-    let mut kubeconfig = Kubeconfig::from_yaml(&text)?;
+    let mut kubeconfig = Kubeconfig::from_yaml(&text_of_pipe(file, time).map_err(failed)?)?;
     if let Some(folder) = file.parent() {
         place_below(folder, &mut kubeconfig);
     }
     Ok(kubeconfig)
+}
+
+/// Reads a token's file, whatever it is.
+pub(super) fn read_text(file: &Path) -> io::Result<String> {
+    if pipe::is_pipe(file) { text_of_pipe(file, PIPE_WRITER_TIME) } else { fs::read_to_string(file) }
+}
+
+/// The content in base64 of a file that is a pipe, and that is then named no more; none of other files, which the library reads.
+pub(super) fn take_pipe(file: &mut Option<String>, time: Duration) -> Result<Option<String>, KubeconfigError> {
+    let Some(path) = file.take_if(|path| pipe::is_pipe(Path::new(path.as_str()))) else { return Ok(None) };
+    let path = PathBuf::from(path);
+    let content = bytes_of_pipe(&path, time).map_err(|error| KubeconfigError::ReadConfig(error, path.clone()))?;
+    Ok(Some(STANDARD.encode(content)))
+}
+
+fn text_of_pipe(file: &Path, time: Duration) -> io::Result<String> {
+    String::from_utf8(bytes_of_pipe(file, time)?).map_err(|_| io::Error::other("not a text in UTF-8"))
+}
+
+fn bytes_of_pipe(file: &Path, time: Duration) -> io::Result<Vec<u8>> {
+    let bytes = pipe::read_within(file, KUBE_FILE_BYTES, time)?;
+    if bytes.len() as u64 > KUBE_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// Takes relative paths of a kubeconfig for those below its folder, as the library does where it reads a file.
@@ -108,12 +127,12 @@ fn place_below(folder: &Path, kubeconfig: &mut Kubeconfig) {
 }
 
 fn check(path: &Path) -> Result<(), KubeconfigError> {
-    if is_too_large(path) { Err(too_large(path)) } else { Ok(()) }
+    if is_too_large(path) { Err(KubeconfigError::ReadConfig(too_large(), path.to_owned())) } else { Ok(()) }
 }
 
-fn too_large(path: &Path) -> KubeconfigError {
-    let reason = format!("more than {} KiB, which is no kubeconfig, token or certificate", KUBE_FILE_BYTES >> 10);
-    KubeconfigError::ReadConfig(io::Error::other(reason), path.to_owned())
+fn too_large() -> io::Error {
+    let kib = KUBE_FILE_BYTES >> 10;
+    io::Error::other(format!("more than {kib} KiB, which is no kubeconfig, token or certificate"))
 }
 
 /// Whether a file has more than [`KUBE_FILE_BYTES`]. Pipes are not looked at, since what is read of them is gone.
@@ -221,5 +240,26 @@ mod tests {
         writer.join().unwrap();
         assert_eq!(of_pipe, of_file);
         assert_eq!(of_file["users"][1]["user"]["exec"]["command"], folder.path().join("bin/login").to_str().unwrap());
+    }
+
+    #[test]
+    fn a_certificate_that_is_a_pipe_is_taken_in_and_one_that_nobody_writes_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let named = Some(pipe.to_str().unwrap().to_owned());
+        let error = take_pipe(&mut named.clone(), Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().contains("a pipe that nobody writes"), "{error}");
+        let writer = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, "PEM").unwrap()
+        });
+        let mut file = named;
+        let content = take_pipe(&mut file, Duration::from_secs(600)).unwrap();
+        assert_eq!((content, file), (Some(STANDARD.encode("PEM")), None));
+        writer.join().unwrap();
+        let mut other = Some("/dev/null".to_owned());
+        assert_eq!(take_pipe(&mut other, Duration::ZERO).unwrap(), None);
+        assert_eq!(other.as_deref(), Some("/dev/null"));
     }
 }

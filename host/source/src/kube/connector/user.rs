@@ -2,8 +2,8 @@
 //! Whatever leads to them (a file, a plugin, an old `auth-provider`) is asked here, once, so that kube starts no process and reads no
 //! file at a request. Start at [`resolve`].
 
-use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::SystemTime;
 
 use base64::Engine as _;
@@ -13,8 +13,8 @@ use kube::config::AuthInfo;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
-use super::ConnectError;
 use super::plugin::{self, Credential};
+use super::{ConnectError, files};
 use crate::limits::{KUBE_EXPIRY_MARGIN, KUBE_PLUGIN_TIME};
 
 /// Reads the credentials in the order of the library: those of an `auth-provider`, a name and its password, a token, a plugin. May take
@@ -55,7 +55,7 @@ fn due(expires: i64) -> Instant {
 pub(super) fn read_token(auth: &mut AuthInfo) -> Result<(), ConnectError> {
     let Some(path) = auth.token_file.take() else { return Ok(()) };
     let has_token = auth.token.as_ref().is_some_and(|token| !token.expose_secret().trim().is_empty());
-    match fs::read_to_string(&path) {
+    match files::read_text(Path::new(&path)) {
         Ok(text) => match text.trim_start_matches('\u{feff}').trim() {
             "" if has_token => {}
             "" => return Err(ConnectError::Token { path, source: io::Error::other("is empty") }),
