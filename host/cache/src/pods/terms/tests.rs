@@ -370,7 +370,7 @@ fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
     let all = tenant(|n| term_of(&[], true, requirement("app", Operator::NotIn, &number(n))));
     let mut others = all.clone();
     for pod in 1..=3_usize {
-        let term = |n| term_of(&["a"], false, requirement("app", Operator::In, &number(n + 20_000 * pod)));
+        let term = |n: usize| term_of(&["a"], false, requirement("app", Operator::In, &number(n + 20_000 * pod)));
         others.apply(Delta::Add, Row(0), &pod_with((0..20_000).map(term).collect()));
     }
     assert!(all.walks(20_000) && !others.walks(20_000));
