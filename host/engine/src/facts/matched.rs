@@ -38,7 +38,7 @@ impl<T> ByKey<T> {
         Some(Self { terms, places })
     }
 
-    /// All terms.
+    /// The terms of all topology keys, in the order in which they were given.
     pub(crate) fn terms(&self) -> &[T] {
         &self.terms
     }

@@ -132,7 +132,7 @@ fn command(plugin: &ExecConfig, name: &str, is_interactive: bool) -> Command {
     command
 }
 
-/// What has become of a process.
+/// The state of a process once nobody waits for it any more.
 enum Ending {
     /// It has ended: how, and what it has written to stdout, and the beginning of what it has to stderr.
     Ended(ExitStatus, Vec<u8>, Vec<u8>),
@@ -167,7 +167,7 @@ impl Pipe {
     }
 }
 
-/// What has come out of a pipe until its end, or until it was too much.
+/// Bytes that a process has written to a pipe, until it closed it or until they were too many.
 struct Written {
     pipe: Pipe,
     kept: Vec<u8>,
