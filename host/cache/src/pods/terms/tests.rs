@@ -327,7 +327,8 @@ fn term_of(namespaces: &[&str], everywhere: bool, requirement: LabelRequirement)
 fn looked_at(anti_affinity: &AntiAffinity, namespace: &str) -> usize {
     let namespaces = Namespaces::from_iter(NAMESPACES.map(|name| (text(name), [(text("name"), text(name))].into())));
     let labels: Labels = [(text("app"), text("web")), (text("team"), text("core"))].into();
-    let mut steps = Steps::new(&|| true);
+    let go_on = || true;
+    let mut steps = Steps::new(&go_on);
     anti_affinity.candidates(namespace, &labels, &namespaces, &nodes_with(&["host", "zone"]), &mut steps).unwrap().len()
 }
 
@@ -405,7 +406,8 @@ fn terms_are_walked_where_most_may_match_and_give_the_list_that_a_search_gives()
     let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
     let labels: Labels = [(text("app"), text("web"))].into();
     let matched = |terms: &AntiAffinity| -> Vec<AntiAffinityTerm> {
-        let mut steps = Steps::new(&|| true);
+        let go_on = || true;
+        let mut steps = Steps::new(&go_on);
         let matched = terms.matching("b", &labels, &namespaces, &nodes, &mut steps).unwrap().into_iter();
         matched.map(|(term, _)| (**term).clone()).collect()
     };
