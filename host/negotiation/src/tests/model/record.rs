@@ -63,8 +63,10 @@ pub(super) struct Record {
     withdrawn: BTreeSet<CallId>,
     /// Calls to allocate whose party's stream has ended since.
     left: BTreeSet<CallId>,
-    /// UID of the pod for which a claim is held: until it is given up, or the pod is bound and all its claims are allocated.
+    /// UID of the pod for which a claim is held: until it is given up, or the pod is bound and all its claims are allocated that somebody allocates.
     held: BTreeMap<ClaimUid, Arc<str>>,
+    /// Held claims that a party has been told to allocate: of the others, all parties are ignored.
+    called: BTreeSet<ClaimUid>,
     /// Pods that are bound, of those for which claims are held.
     bound: BTreeSet<Arc<str>>,
     undoing: BTreeMap<CallId, (Vec<ClaimUid>, Instant)>,
@@ -303,9 +305,14 @@ impl Record {
                 let is_agreed = log.viable.contains(node) || log.is_agreed(node, &self.parties);
                 assert!(is_agreed || claims.len() <= 1, "{negotiation:?} has not agreed on {node}");
                 for claim in claims {
-                    let holder = self.held.insert(claim.clone(), pod.clone());
-                    assert!(holder.is_none_or(|holder| holder == *pod), "{claim} is held twice");
-                    assert!(!self.is_undoing(claim, now), "{claim} is being deallocated");
+                    match self.held.insert(claim.clone(), pod.clone()) {
+                        Some(holder) => assert_eq!(holder, *pod, "{claim} is held twice"),
+                        // Of a claim that is held already, a party may begin to give back what was allocated before that.
+                        None => {
+                            assert!(!self.is_undoing(claim, now), "{claim} is being deallocated");
+                            self.called.remove(claim);
+                        }
+                    }
                 }
             }
             Effect::Forget { pod } => self.free(pod, now),
@@ -344,6 +351,7 @@ impl Record {
                 let (_, _, scope) = PARTIES.into_iter().find(|(name, ..)| **name == **party).unwrap();
                 let pod = &log.asked.pod;
                 let subject = Subject::new(scope, &pod.uid, &pod.template, &allocate.claims);
+                self.called.extend(allocate.claims.iter().cloned());
                 self.selected.insert(allocate.id, (allocate.nodes[0].clone(), subject));
             }
             Call::Deallocate(deallocate) => {
@@ -364,10 +372,11 @@ impl Record {
         }
     }
 
-    /// Bound pods hold no claims that are all allocated.
+    /// Bound pods hold no claims that are all allocated, but for those that nobody allocates.
     fn let_go_of_what_is_shown(&mut self) {
         let is_shown = |claim: &ClaimUid| self.states.get(claim) == Some(&ClaimState::Allocated);
-        let open = self.held.iter().filter(|(claim, _)| !is_shown(claim)).map(|(_, pod)| pod.clone());
+        let is_awaited = |claim: &ClaimUid| self.called.contains(claim) && !is_shown(claim);
+        let open = self.held.iter().filter(|(claim, _)| is_awaited(claim)).map(|(_, pod)| pod.clone());
         let open: BTreeSet<Arc<str>> = open.collect();
         self.held.retain(|_, pod| open.contains(pod) || !self.bound.contains(pod));
         self.bound.retain(|pod| open.contains(pod));
