@@ -36,6 +36,7 @@ use super::address::{self, AddressError};
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
 use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT, PIPE_WRITER_TIME};
+use crate::pipe::is_pipe;
 
 /// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,17 +187,25 @@ impl Pinned {
 
 /// Returns the origin with the context that is current now, where it names none.
 fn with_context(origin: &Origin, source: Source) -> Origin {
+    let kubeconfigs = files::kubeconfigs(origin.kubeconfig.as_deref());
     let kubeconfig = || match source {
         Source::ServiceAccount => None,
-        Source::Kubeconfig => files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).ok(),
+        // What a pipe gives is given once: to whoever makes the client.
+        Source::Kubeconfig if kubeconfigs.iter().any(|file| is_pipe(file)) => None,
+        Source::Kubeconfig => files::merged(&kubeconfigs).ok(),
     };
     let context = origin.context.clone().or_else(|| kubeconfig()?.current_context);
     Origin { context, ..origin.clone() }
 }
 
-/// Returns the namespace that the context of an origin names; `None` where it names none, or there is no kubeconfig. Nothing is sent.
+/// Returns the namespace that the context of an origin names; `None` where it names none, or there is no kubeconfig, or it is a pipe, which
+/// can be read once. Nothing is sent.
 pub fn context_namespace(origin: &Origin) -> Option<String> {
-    let kubeconfig = files::merged(&files::kubeconfigs(origin.kubeconfig.as_deref())).ok()?;
+    let kubeconfigs = files::kubeconfigs(origin.kubeconfig.as_deref());
+    if kubeconfigs.iter().any(|file| is_pipe(file)) {
+        return None;
+    }
+    let kubeconfig = files::merged(&kubeconfigs).ok()?;
     let current = origin.context.clone().or(kubeconfig.current_context)?;
     let named = kubeconfig.contexts.into_iter().find(|context| context.name == current)?;
     named.context?.namespace.filter(|namespace| !namespace.is_empty())

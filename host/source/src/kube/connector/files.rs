@@ -28,7 +28,8 @@ pub(super) const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/service
 impl Files {
     /// A kubeconfig, or those that are read where none is given, and what they name.
     pub(super) fn from_kubeconfig(file: Option<&Path>) -> Self {
-        let kubeconfigs = kubeconfigs(file);
+        // A pipe is read once, and its writer changes it by writing.
+        let kubeconfigs: Vec<_> = kubeconfigs(file).into_iter().filter(|file| !pipe::is_pipe(file)).collect();
         let mut paths = kubeconfigs.clone();
         paths
             .extend(kubeconfigs.iter().filter_map(|file| read(file).ok()).flat_map(|kubeconfig| named_in(&kubeconfig)));
@@ -250,10 +251,7 @@ mod tests {
         let named = Some(pipe.to_str().unwrap().to_owned());
         let error = take_pipe(&mut named.clone(), Duration::from_millis(50)).unwrap_err();
         assert!(error.to_string().contains("a pipe that nobody writes"), "{error}");
-        let writer = thread::spawn({
-            let pipe = pipe.clone();
-            move || fs::write(pipe, "PEM").unwrap()
-        });
+        let writer = thread::spawn(move || fs::write(pipe, "PEM").unwrap());
         let mut file = named;
         let content = take_pipe(&mut file, Duration::from_secs(600)).unwrap();
         assert_eq!((content, file), (Some(STANDARD.encode("PEM")), None));

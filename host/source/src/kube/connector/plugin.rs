@@ -90,13 +90,17 @@ pub(super) fn run(plugin: &ExecConfig, time: Duration) -> Result<Credential, Plu
         PluginError::Start { command: name.clone(), source, hint }
     };
     let mut child = command(plugin, &name, is_interactive).spawn().map_err(start)?;
-    let (status, stdout, stderr) = match end(&mut child, deadline).map_err(start)? {
-        Ending::Ended(status, stdout, stderr) => (status, stdout, stderr),
-        Ending::TooMuch(pipe) => {
+    let (status, stdout, stderr) = match end(&mut child, deadline) {
+        Ok(Ending::Ended(status, stdout, stderr)) => (status, stdout, stderr),
+        Err(error) => {
+            stop(&mut child, is_interactive);
+            return Err(start(error));
+        }
+        Ok(Ending::TooMuch(pipe)) => {
             stop(&mut child, is_interactive);
             return Err(PluginError::Answer { command: name, what: pipe.too_much() });
         }
-        Ending::Hangs => {
+        Ok(Ending::Hangs) => {
             stop(&mut child, is_interactive);
             return Err(PluginError::Hangs { command: name, time });
         }
