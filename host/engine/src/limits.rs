@@ -31,6 +31,10 @@ pub const MAX_SCORE: i64 = 100;
 /// Least number of rows in the first range of a query with a limit: the overhead of one call equals some hundred rows.
 pub const SAMPLE_ROWS: usize = 256;
 
+/// Time to compare cached verdicts about a pod with what they depend on, on an I/O thread: usually a microsecond, and many where a tenant's
+/// pods have hundreds of thousands of terms that match the pod. After that it is answered in an evaluation slot.
+pub const CACHED_LOOKUP_TIME: Duration = Duration::from_micros(500);
+
 /// Terms of pods on nodes that are grouped by topology key between two questions whether there is time left: some 300 µs.
 pub const GROUPED_STRIDE_TERMS: u32 = 16_384;
 
