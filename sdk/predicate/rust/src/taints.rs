@@ -72,10 +72,10 @@ fn form((effect, key, value): &Entry<'_>) -> usize {
     usize::from(effect.is_some()) + 2 * usize::from(key.is_empty()) + 4 * usize::from(value.is_some())
 }
 
-/// Whether every taint of a set that prevents scheduling is tolerated.
+/// Whether every taint of a set that prevents scheduling is tolerated. For many sets, [`Tolerated`] sorts the tolerations once.
 #[must_use]
 pub fn tolerated(set: &[Taint], tolerations: &[Toleration]) -> bool {
-    tolerates_all(&Tolerated::new(tolerations), set)
+    !set.iter().any(Taint::prevents_scheduling) || tolerates_all(&Tolerated::new(tolerations), set)
 }
 
 fn tolerates_all(tolerated: &Tolerated<'_>, set: &[Taint]) -> bool {
