@@ -93,8 +93,7 @@ fn default_policy() -> Policy {
 }
 
 fn random_histories_stay_within_the_limit() {
-    let first = fastrand::u64(..);
-    println!("seeds from {first}");
+    let first = nodesift_seed::seed();
     let policy = default_policy();
     let mut evicted = 0;
     for seed in (0..HISTORIES).map(|history| first.wrapping_add(history)) {

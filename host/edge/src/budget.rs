@@ -207,8 +207,7 @@ mod tests {
     #[test]
     fn concurrent_takers_never_exceed_the_limit() {
         let budget = budget(1000, 0);
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let budget = &budget;

@@ -208,8 +208,7 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_keep_their_order_whatever_their_pieces_and_the_pace_of_the_peer() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let sizes: Vec<usize> = (0..200).map(|_| [1, 300, limits::JOINED_BYTES, 50_000][random.usize(0..4)]).collect();
         let sent: Vec<u8> = (0..sizes.iter().sum()).map(|_| random.u8(..)).collect();

@@ -132,9 +132,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_a_sorted_list_up_to_a_quarter() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         assert_eq!(Latency::default().quantile(0.5), None);
         for _ in 0..100 {

@@ -266,8 +266,7 @@ mod tests {
 
     #[test]
     fn debts_are_paid_as_millisecond_by_millisecond() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut debts, mut slow, mut now) = (Debts::default(), Slow::default(), Instant::now());
         let (mut throttled, mut free) = (0, 0);

@@ -140,9 +140,7 @@ mod tests {
 
     #[test]
     fn candidates_are_those_that_are_found_one_by_one() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut random = Rng::with_seed(seed);
         let (mut full, mut exhausted) = (0, 0);
         for round in 0..2_000 {

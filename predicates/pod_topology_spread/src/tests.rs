@@ -264,7 +264,7 @@ fn expected_letter(constraints: &[Constraint], nodes: &[ModelNode], node: &Model
 fn columns_and_nodes_make_the_same_verdict() {
     const KEYS: [&str; 3] = ["x", "y", "z"];
     const VALUES: [&str; 4] = ["", "1", "2", "3"];
-    let seed = fastrand::u64(..);
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let mut seen: BTreeMap<char, usize> = BTreeMap::new();
     for round in 0..1_000 {

@@ -6,7 +6,6 @@
 #![allow(missing_docs, reason = "tests are named as sentences")]
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
 
 use nodesift_fixtures::json::{at, entries, flag, is_set, labels, list, name, text, texts};
 use nodesift_fixtures::random::claims::{DeviceCluster, devices_of};
@@ -58,17 +57,17 @@ fn allocations_hold_when_they_are_counted_again_and_none_is_missed() {
         }
     }
     println!("{allocations} allocations counted again, {searches} exhaustive searches, {} texts", texts_seen.len());
-    if std::env::var("NODESIFT_SEED").is_err() {
+    if nodesift_seed::repeated().is_none() {
         assert!(allocations >= LEAST_ALLOCATIONS && searches >= LEAST_SEARCHES, "{allocations} and {searches}");
     }
 }
 
 fn seeds() -> Vec<u64> {
-    if let Ok(seed) = std::env::var("NODESIFT_SEED") {
-        return vec![seed.parse().expect("NODESIFT_SEED is a number")];
+    if let Some(seed) = nodesift_seed::repeated() {
+        return vec![seed];
     }
     // New ones in every run; a failure names its own.
-    let first = RandomState::new().hash_one(0) >> 16;
+    let first = nodesift_seed::fresh();
     (0..CLUSTERS / 2).chain(first..first + CLUSTERS / 2).collect()
 }
 

@@ -118,9 +118,7 @@ pub(crate) fn about(pods: &[Value]) -> Value {
 
 /// Random numbers; `NODESIFT_SEED` repeats them.
 pub(crate) fn random() -> fastrand::Rng {
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     fastrand::Rng::with_seed(seed)
 }
 

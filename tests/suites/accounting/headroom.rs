@@ -26,8 +26,7 @@ fn takes(pod: &Value) -> i64 {
 
 #[test]
 fn headroom_on_a_thousand_random_nodes_is_what_a_count_of_all_their_pods_leaves() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let world = World::new(Some(&granting(&json!({"onError": "Standard"}))));
     let (mut objects, mut pods) = (Vec::new(), Vec::<(String, Value)>::new());

@@ -43,8 +43,7 @@ fn counted_by_hand(
 
 #[test]
 fn permuted_histories_count_as_a_fresh_count() {
-    let first = fastrand::u64(..);
-    println!("seeds from {first}");
+    let first = nodesift_seed::seed();
     let runs = std::env::var("NODESIFT_ACCOUNTING_HISTORIES").map_or(HISTORIES, |number| number.parse().unwrap());
     let settings = granting(&json!({"onError": "Standard"}));
     for seed in (0..runs).map(|history| first.wrapping_add(history)) {

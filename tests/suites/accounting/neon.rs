@@ -283,8 +283,7 @@ fn found(snapshot: &cache::Snapshot, node: &str) -> BTreeMap<String, i64> {
 #[test]
 fn what_pods_take_and_where_they_fit_follows_from_neons_rules() {
     let questions = std::env::var("NODESIFT_NEON_QUESTIONS").map_or(QUESTIONS, |number| number.parse().unwrap());
-    let first = fastrand::u64(..);
-    println!("seeds from {first}");
+    let first = nodesift_seed::seed();
     let folder = TempDir::new().unwrap();
     let policy = policy(&folder);
     let mut met = Met::default();

@@ -226,8 +226,12 @@ fn an_unknown_pod_or_node_is_named() {
     workshop.fails_naming(DATA, &pods, &["default/nobody"]);
     let near = with(&["--pods", "cluster.json", "--pod", "default/wbe"]);
     workshop.fails_naming(DATA, &near, &["default/wbe", "pods with a name like it: default/web"]);
-    let near = ["filter", "--cluster", "cluster.json", "--pod", "new", "other/nwe"];
-    workshop.fails_naming(DATA, &near, &["pod other/nwe is not in the cache", "pods with a name like it: default/new"]);
+    let near = ["filter", "--cluster", "cluster.json", "--pod", "new", "default/nwe"];
+    workshop.fails_naming(
+        DATA,
+        &near,
+        &["pod default/nwe is not in the cache", "pods with a name like it: default/new"],
+    );
 }
 
 #[test]

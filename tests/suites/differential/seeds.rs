@@ -1,10 +1,5 @@
 //! The seeds of a run: some that are the same in every run, and new ones.
 
-use super::from_environment;
-
-/// The variable that sets the first seed of a run, which then has no fixed seeds.
-const VARIABLE: &str = "NODESIFT_SEED";
-
 /// Seeds of a run by number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seeds {
@@ -15,13 +10,14 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// The seeds of a run with `fixed` fixed ones. Prints them, so that the run can be reproduced.
+    /// The seeds of a run with `fixed` fixed ones; none where `NODESIFT_SEED` sets the first. Prints them, so that the run can be reproduced.
+    #[track_caller]
     pub(crate) fn for_run(fixed: u64) -> Self {
-        let seeds = match std::env::var_os(VARIABLE) {
-            Some(_) => Self { fixed: 0, first: from_environment(VARIABLE, 0) },
-            None => Self { fixed, first: fastrand::u64(1 << 32..1 << 48) },
+        let seeds = match nodesift_seed::repeated() {
+            Some(first) => Self { fixed: 0, first },
+            None => Self { fixed, first: nodesift_seed::fresh() },
         };
-        println!("{} fixed seeds from 0 on, others from {VARIABLE}={} on", seeds.fixed, seeds.first);
+        println!("{} fixed seeds from 0 on, others from NODESIFT_SEED={} on", seeds.fixed, seeds.first);
         seeds
     }
 

@@ -7,7 +7,7 @@ use nodesift_reference::{explain, filters};
 use serde_json::{Value, json};
 
 use super::mirror::Mirror;
-use super::{Tally, ask_and_compare, cases_from_environment, default_policy, engine, from_environment};
+use super::{Tally, ask_and_compare, cases_from_environment, default_policy, engine};
 
 /// Default number of clusters, and pods evaluated in each.
 const CLUSTERS: u64 = 3;
@@ -20,7 +20,7 @@ const KEYS: [(&str, usize); 4] = [("zone", 3), ("rack", 40), ("cell", 300), ("ku
 #[test]
 fn engine_and_reference_agree_on_clusters_of_many_nodes_and_values() {
     let clusters = cases_from_environment("NODESIFT_WIDE_CLUSTERS", CLUSTERS);
-    let first = from_environment("NODESIFT_SEED", fastrand::u64(..u64::MAX / 2));
+    let first = nodesift_seed::seed();
     let policy = default_policy();
     let names: Vec<&str> = policy.predicates.iter().map(|predicate| predicate.name.as_str()).collect();
     let filters = filters::named(&names);

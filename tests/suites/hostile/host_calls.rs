@@ -32,14 +32,6 @@ const IMAGES: u32 = 20;
 const IMAGE: u32 = 131_072;
 const IMAGE_BYTES: u32 = 65_536;
 
-/// A seed that is printed, or the one that the environment gives.
-fn seed() -> u64 {
-    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
-    seed
-}
-
 /// A cluster of so many nodes with pods, no two of one class.
 fn cluster(nodes: u32, pods: u32) -> (cache::Writer, cache::Reader) {
     let (mut writer, reader) = cache::new();
@@ -225,7 +217,7 @@ struct Tally {
 #[test]
 fn h27_every_host_function_with_random_arguments_gives_a_value_or_an_error_in_time() {
     let _beside = beside_others();
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     let functions = served_functions();
     println!("{} host functions", functions.len());
     let (_writer, reader) = cluster(300, 1_500);
@@ -282,7 +274,7 @@ fn h27_every_host_function_with_random_arguments_gives_a_value_or_an_error_in_ti
 fn h27_random_arguments_are_no_panic_where_reads_are_recorded() {
     let _beside = beside_others();
     const ROUNDS: u32 = 100;
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     let functions = served_functions();
     let (mut writer, reader) = cluster(50, 100);
     let mut random = fastrand::Rng::with_seed(seed);
@@ -427,7 +419,7 @@ fn a_host_function_stops_at_the_deadline_of_the_request() {
 fn h20_handles_that_are_random_stale_or_foreign_give_nothing() {
     let _beside = beside_others();
     const HANDLES: u32 = 10_000;
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     // Two live handles, 1 and 2, of which the second is dropped again; then the representation of a handle by number.
     let filter = "(drop (call $new (i32.const 0x5ec4e7)))

@@ -236,9 +236,7 @@ fn h16_a_component_that_is_cut_anywhere_is_refused() {
 #[test]
 fn h16_a_component_with_a_flipped_bit_is_refused_or_contained() {
     let _beside = beside_others();
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let component = Guest::healthy().component();
     let (mut refused, mut loaded) = (0, 0);

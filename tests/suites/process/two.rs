@@ -75,9 +75,7 @@ fn sort(value: &mut Value) {
 #[test]
 fn two_sidecars_of_one_cluster_give_the_same_answers_at_the_same_versions() {
     let _beside = beside_others();
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let server = ApiServer::start();
     server.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}));

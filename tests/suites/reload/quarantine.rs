@@ -257,9 +257,7 @@ fn three_good_calls_end_a_quarantine_and_nothing_that_the_failure_policy_said_is
     const PODS: usize = 40;
     const TIMES: usize = 2;
     let _beside = beside_others();
-    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for on_error in ["Reject", "Ignore"] {
         let reloading = serving(TRAP, &format!("onError: {on_error}"));

@@ -96,9 +96,7 @@ fn a_stream_tells_the_whole_table_first_and_then_each_change() {
 
 #[test]
 fn tables_of_stream_and_answers_are_the_same_while_nodes_come_and_go() {
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let (server, sidecar) = following(&["n0", "n1", "n2"]);
     let whole: Value = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"},

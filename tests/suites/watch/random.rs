@@ -30,11 +30,6 @@ const NODES: usize = 6;
 /// Names of pods: few, so that most are created and deleted several times.
 const PODS: usize = 30;
 
-/// The seed of a random test: `NODESIFT_SEED`, or a random one.
-pub(crate) fn seed() -> u64 {
-    from_environment("NODESIFT_SEED").unwrap_or_else(|| fastrand::u64(..))
-}
-
 fn from_environment(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
@@ -207,10 +202,10 @@ fn play(seed: u64, events: u64) -> usize {
 #[test]
 fn random_histories_with_random_faults_end_in_the_truth() {
     let _beside = beside_others();
-    let first = seed();
+    let first = nodesift_seed::seed();
     let count = from_environment("NODESIFT_WATCH_SEEDS").unwrap_or(SEEDS);
     let events = from_environment("NODESIFT_WATCH_EVENTS").unwrap_or(EVENTS);
-    println!("NODESIFT_SEED={first} NODESIFT_WATCH_SEEDS={count} NODESIFT_WATCH_EVENTS={events}");
+    println!("NODESIFT_WATCH_SEEDS={count} NODESIFT_WATCH_EVENTS={events}");
     let next = AtomicU64::new(0);
     let checked = AtomicU64::new(0);
     let work = || {

@@ -11,7 +11,7 @@ use nodesift_tests::timeout;
 use serde_json::Value;
 
 use crate::oracle::{self, question};
-use crate::random::{RandomChanges, seed};
+use crate::random::RandomChanges;
 use crate::world::{self, launch};
 
 /// Number of times that a sidecar is killed.
@@ -24,8 +24,7 @@ const LISTS: usize = 15;
 #[test]
 fn killed_at_random_points_it_says_the_same_as_one_that_never_was() {
     let _beside = beside_others();
-    let seed = seed();
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let server = Arc::new(ApiServer::start());
     world::fill(&server, 8, 4);

@@ -161,8 +161,7 @@ mod tests {
 
     #[test]
     fn headroom_is_what_is_left_when_everything_is_added_up() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random_numbers = fastrand::Rng::with_seed(seed);
         let (engine, nodes, pods) = random(&mut random_numbers);
         let (mut parts, mut without_node) = (0, 0);

@@ -195,9 +195,7 @@ fn text<R: Encode>(response: &R) -> String {
 
 #[test]
 fn random_answers_agree_with_their_messages_in_both_encodings() {
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = Rng::with_seed(seed);
     let snapshots: Vec<Arc<Snapshot>> = [1, 5, 70, 3_000].map(snapshot).into();
     for round in 0..400 {

@@ -257,8 +257,7 @@ const OUTCOMES: usize = 16;
 
 #[test]
 fn random_histories_leave_claims_equal_to_a_recount() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     // Until every kind of outcome was met.
     for round in 0..rounds(12) * 30 {

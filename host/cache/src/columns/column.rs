@@ -166,8 +166,7 @@ mod tests {
 
     #[test]
     fn random_writes_agree_with_a_vector_and_never_reach_an_older_clone() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let mut column = Column::<u64>::default();
         let mut model: Vec<u64> = Vec::new();

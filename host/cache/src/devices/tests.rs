@@ -163,9 +163,7 @@ impl Model {
 
 #[test]
 fn random_changes_leave_rows_equal_to_what_is_gathered() {
-    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed: u64 = seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let all = [
         "error",
         "incomplete",
@@ -330,8 +328,7 @@ fn attributes_are_found_by_full_name() {
 /// A slice of one device or several is split otherwise into what is the model's and what is the device's own.
 #[test]
 fn a_device_is_the_same_whatever_devices_are_beside_it() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut writer, reader) = new();
     writer.apply(node("a"));

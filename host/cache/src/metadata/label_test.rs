@@ -116,9 +116,7 @@ mod tests {
 
     #[test]
     fn prepared_requirements_match_as_one_by_one() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed: u64 = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let (keys, values) = (["a", "b", "c", "d"], ["x", "y", "z"]);
         let (mut matched, mut refused) = (0, 0);

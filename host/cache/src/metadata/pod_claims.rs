@@ -185,9 +185,7 @@ mod tests {
     /// Guests pair these resources with the pod's requests by their places: `pod-claims` has no names of them.
     #[test]
     fn the_resources_are_those_of_the_requests_in_the_same_order() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let served = ["a.io/gpu", "b.io/gpu", "B.io/x", "deviceclass.resource.kubernetes.io/c", "z.io/a", "z.io/b"];
         let others = ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "kubernetes.io/batch", "pods", "odd"];

@@ -246,8 +246,7 @@ mod tests {
 
     #[test]
     fn pooled_records_equal_those_compiled_alone() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let own = ["default-scheduler".to_owned()];
         let pool = Pool::default();
         let shape = Shape { nodes: 200, pods_per_node: 20, seed };
@@ -265,8 +264,7 @@ mod tests {
 
     #[test]
     fn the_object_of_a_pod_without_a_node_is_kept_and_read_as_the_same_pod() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let (pool, mut kept) = (Pool::default(), 0);
         for history in 0..20 {
             let mut history = nodesift_fixtures::random::History::new(seed.wrapping_add(history));

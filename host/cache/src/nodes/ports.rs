@@ -61,8 +61,7 @@ mod tests {
 
     #[test]
     fn ports_that_come_and_go_are_counted_as_by_a_map() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut in_use, mut model) = (PortUse::new(), BTreeMap::<HostPort, u32>::new());
         let mut pods: Vec<Vec<HostPort>> = Vec::new();

@@ -238,8 +238,7 @@ mod tests {
 
     #[test]
     fn random_pods_leave_every_controller_with_its_rows_and_older_clones_as_they_were() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let mut controllers = Controllers::default();
         (0..8).for_each(|_| controllers.push());
@@ -307,8 +306,7 @@ mod tests {
 
     #[test]
     fn a_repair_finds_whatever_of_a_row_is_not_as_its_pods_have_it() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let mut broken = 0;
         for _ in 0..2_000 {

@@ -233,8 +233,7 @@ mod tests {
 
     #[test]
     fn free_amounts_of_a_history_follow_from_one_another_and_end_with_what_is_free() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut compared, until) = (0, Instant::now() + Duration::from_secs(3600));
         for _ in 0..60 {

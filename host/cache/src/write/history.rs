@@ -94,8 +94,7 @@ mod tests {
 
     #[test]
     fn the_oldest_events_go_first_and_no_node_takes_the_history_of_another() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..50 {
             let (node_events, most_bytes) = (random.usize(1..6), random.usize(1_000..20_000));

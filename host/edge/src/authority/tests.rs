@@ -188,8 +188,7 @@ fn http_1_is_left_alone() {
 
 #[test]
 fn only_literal_authorities_change_in_random_blocks() {
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for round in 0..500 {
         let mut sent = Sent::start();

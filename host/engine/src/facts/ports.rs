@@ -46,8 +46,7 @@ mod tests {
 
     #[test]
     fn many_ports_conflict_as_one_by_one() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let port = |random: &mut fastrand::Rng| HostPort {
             ip: Arc::from(["0.0.0.0", "::", "10.0.0.1", "10.0.0.2"][random.usize(0..4)]),

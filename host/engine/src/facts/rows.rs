@@ -123,8 +123,7 @@ mod tests {
     use super::*;
 
     fn seeded() -> fastrand::Rng {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         fastrand::Rng::with_seed(seed)
     }
 

@@ -311,8 +311,7 @@ mod tests {
 
     #[test]
     fn namespaces_are_sampled_in_turn() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..100 {
             let pods: Vec<Arc<PodRecord>> = (0..random.usize(0..60))

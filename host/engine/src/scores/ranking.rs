@@ -57,8 +57,7 @@ mod tests {
 
     #[test]
     fn the_best_are_those_that_are_left_when_the_best_is_taken_again_and_again() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..2_000 {
             let count = random.usize(0..30);

@@ -249,9 +249,7 @@ mod tests {
 
     #[test]
     fn differences_equal_those_that_are_found_row_by_row() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut sum, mut model) = (Differences::default(), Differences::default());
         for _ in 0..500 {

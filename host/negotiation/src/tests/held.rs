@@ -188,9 +188,7 @@ impl Random {
 
 #[test]
 fn what_is_counted_equals_a_slow_recount_of_all_that_is_held_after_each_step() {
-    let seed = std::env::var("NODESIFT_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let world = World::new(vec![party("a", Wait), party("b", Ignore), party("c", Wait)]);
     let mut it = Random { world, random: fastrand::Rng::with_seed(seed), pods: 0, orders: Vec::new() };
     let (mut most, mut allocated) = (0, 0);

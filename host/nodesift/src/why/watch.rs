@@ -183,7 +183,7 @@ fn state(seen: &Seen) -> (String, String) {
     }
 }
 
-/// Cause and sentence.
+/// The cause of a pod that waits and the sentence about it, or what became of it.
 fn summary(seen: &Seen) -> (String, String) {
     match seen {
         Seen::Gone => ("Deleted".to_owned(), String::new()),

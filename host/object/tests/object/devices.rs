@@ -239,9 +239,7 @@ fn random_device(random: &mut fastrand::Rng) -> (Value, Value) {
 /// have theirs in `basic`. `NODESIFT_SEED` repeats a run.
 #[test]
 fn what_is_written_in_the_form_of_v1beta1_is_read_as_the_same_in_v1() {
-    let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for kind in ["ResourceClaim", "ResourceSlice", "DeviceClass"] {
         for version in ["v1", "v1beta2", "v1beta1"] {

@@ -134,8 +134,7 @@ fn a_fault_of_one_object_changes_nothing_for_the_others() {
 
 #[test]
 fn in_any_mixture_each_object_has_what_it_has_alone() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let (_runtime, accounting) = accounting();
     for _ in 0..10 {

@@ -441,27 +441,23 @@ fn rounds() -> u64 {
     std::env::var("NODESIFT_FEED_HISTORIES").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(200)
 }
 
-fn seed() -> u64 {
-    std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..))
-}
-
 #[test]
 fn random_histories_with_duplicates_old_events_and_lists_end_in_the_newest_versions() {
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 0, When::Before));
 }
 
 #[test]
 fn random_histories_with_errors_and_panics_end_in_the_newest_versions() {
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 20, When::Before));
 }
 
 #[test]
 fn random_histories_with_panics_halfway_end_in_the_newest_versions() {
-    let seed = seed();
+    let seed = nodesift_seed::seed();
     println!("seed {seed}");
     (0..rounds()).for_each(|round| history(seed.wrapping_add(round), 40, When::Halfway));
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use nodesift_engine::{Options, Query};
 
 use super::world::{Counted, World, policy};
-use crate::from_environment;
 use crate::seeds::Seeds;
 
 /// Limits of the store in bytes: zero, less than one verdict, a few verdicts, the verdicts of some pods.
@@ -61,8 +60,7 @@ fn what_makes_room_changes_no_answer_and_room_stays_bounded() {
 
 #[test]
 fn many_threads_get_fresh_answers_while_the_cluster_changes() {
-    let seed = from_environment("NODESIFT_SEED", fastrand::u64(..1_000_000));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut world = World::new(seed);
     let (engine, registry) = world.engine(&policy(seed), Some(200_000));
     let done = AtomicBool::new(false);

@@ -340,9 +340,7 @@ fn names(world: &World, answer: &PodAnswer) -> Vec<String> {
 #[test]
 fn verdicts_that_have_read_time_config_maps_and_the_pod_are_kept_exactly_as_long_as_they_are_right() {
     let _beside = beside_others();
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut asked, mut kept, mut patched, mut evaluated) = (0, 0, 0, 0);
     for round in 0..24 {

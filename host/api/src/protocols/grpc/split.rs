@@ -189,8 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_come_whole_wherever_the_stream_is_cut() {
-        let seed = fastrand::u64(..);
-        println!("seed {seed}");
+        let seed = nodesift_seed::seed();
         let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..100 {
             let sent: Vec<FilterStreamRequest> = (0..random.u64(1..9))

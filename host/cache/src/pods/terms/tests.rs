@@ -153,8 +153,7 @@ impl State {
 
 #[test]
 fn random_pods_are_matched_as_by_a_walk_over_all_terms_and_older_clones_stay_as_they_were() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let (nodes, namespaces) = (nodes_with(&["zone", "host"]), Namespaces::default());
     let mut state = State { anti_affinity: empty(), nodes, namespaces, pods: Vec::new() };
@@ -228,8 +227,7 @@ fn held(anti_affinity: &AntiAffinity) -> Held {
 
 #[test]
 fn a_repair_finds_whatever_of_a_row_is_not_as_its_pods_have_it() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let terms: Vec<AntiAffinityTerm> = (0..60).map(|_| random_term(&mut random)).collect();
     let mut broken = 0;
@@ -467,8 +465,7 @@ fn many_labels_of_a_pod_and_of_its_namespace_cost_a_look_each_and_not_their_prod
     let labels = |of: &str| (0..LABELS).map(|at| (text(&format!("{of}{at:04}")), text("v"))).collect::<Labels>();
     let (of_namespace, of_pod) = (labels("n"), labels("p"));
     let needs = |key: String| vec![LabelRequirement::new(&key, Operator::Exists, Vec::new()).unwrap()];
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let terms = (0..LABELS).map(|at| {
         // Of some, the pod lacks the label; and some need none.

@@ -222,8 +222,7 @@ fn random_key(random: &mut fastrand::Rng) -> CountKey {
 
 #[test]
 fn a_snapshot_under_an_overlay_equals_a_cache_that_was_really_changed() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut compared = 0;
     let rounds = rounds(100);
     for round in 0..rounds {
@@ -293,8 +292,7 @@ fn check_untouched(snapshot: &Snapshot, derived: &Snapshot, keys: &[CountKey]) {
 
 #[test]
 fn a_strip_is_the_node_with_one_pod_fewer_in_every_row() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut rows = 0;
     for round in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));

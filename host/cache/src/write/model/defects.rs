@@ -43,8 +43,7 @@ fn audit(writer: &mut Writer) -> Vec<Drift> {
 
 #[test]
 fn the_audit_finds_and_repairs_any_broken_cell() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     for round in 0..10 * Writer::CELLS {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(round)));
         let (mut writer, reader) = new();
@@ -118,8 +117,7 @@ enum Meanwhile {
 
 #[test]
 fn an_interrupted_change_is_repaired_and_can_be_made_again() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut interrupted = 0;
     let rounds = rounds(20);
     for round in 0..rounds {

@@ -49,8 +49,7 @@ const COUNTED: usize = 10;
 
 #[test]
 fn random_histories_leave_the_cache_equal_to_a_recount() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let (mut met, metrics) = (BTreeMap::new(), Metrics::default());
     // What is rare may take some more rounds.
     for round in 0..rounds(16) * 12 {

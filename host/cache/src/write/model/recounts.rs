@@ -120,8 +120,7 @@ fn interrupts(writer: &mut Writer, steps: u32, accountant: &Option<Arc<dyn Accou
 
 #[test]
 fn a_recount_by_node_shows_what_a_fresh_count_of_each_pod_does() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let (mut all_changed, mut usages_changed, mut interrupted) = (0, 0, 0);
     for round in 0..rounds(ROUNDS) {
         let mut random = fastrand::Rng::with_seed(seed.wrapping_add(round));

@@ -330,8 +330,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
 /// Damage is refused or read, and never a panic.
 #[test]
 fn damage_anywhere_is_no_panic() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let whole = "nodes: [{name: a, labels: {k: v}, taints: [{key: k}]}]\ncases:\n- {name: x, pod: {requests: {cpu: 1}}, rejects: {a: {reason: r}}}\n";
     for _ in 0..2_000 {

@@ -234,9 +234,7 @@ mod tests {
 
     #[test]
     fn an_expression_can_be_true_where_some_values_of_what_is_unknown_make_it_true() {
-        let seed = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-        let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-        println!("NODESIFT_SEED={seed}");
+        let seed = nodesift_seed::seed();
         let mut rng = Rng::with_seed(seed);
         let (mut yes, mut no) = (0, 0);
         for _ in 0..2_000 {

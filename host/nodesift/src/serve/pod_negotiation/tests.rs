@@ -336,8 +336,7 @@ type Seen = (Option<Revision>, Option<Revision>);
 /// The record in memory says what should come of each write.
 #[tokio::test]
 async fn objects_behave_as_the_record_in_memory() {
-    let seed = env::var("NODESIFT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..50 {
         let (cluster, one, other) = two();

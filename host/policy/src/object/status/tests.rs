@@ -191,9 +191,7 @@ fn a_long_reason_is_cut_and_a_release_owns_nothing() {
 /// Replicas that see the object late, in any order, and write what they find: all come to rest, and agree.
 #[test]
 fn whatever_the_order_the_replicas_come_to_rest_with_the_same_conditions() {
-    let seed =
-        std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("seed {seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..200 {
         let names = ["a", "b", "c", "d"];

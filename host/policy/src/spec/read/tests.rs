@@ -150,8 +150,7 @@ fn a_folder_ends_in_the_middle_of_a_line_if_one_of_its_files_does() {
 /// However a document is cut at its predicates, the files mean what it means.
 #[test]
 fn a_document_that_is_divided_at_random_is_the_same_policy() {
-    let seed: u64 = std::env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..200 {
         let predicate = |number: usize| match BUILTINS.get(number) {

@@ -1,6 +1,5 @@
 //! Kubeconfigs, tokens and the files behind them.
 
-use std::env;
 use std::fs;
 use std::path::Path;
 
@@ -24,9 +23,7 @@ fn token(inline: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Co
 /// Whatever a kubeconfig holds, a connection is prepared or refused by name, and nothing panics. `NODESIFT_SEED` repeats a run.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_text_in_a_field_of_a_user_is_taken_for_a_plugin_that_hangs() {
-    let seed = env::var("NODESIFT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("NODESIFT_SEED={seed}");
+    let seed = nodesift_seed::seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config");

@@ -3,7 +3,6 @@
 //! Half of the seeds are the same in every run; `NODESIFT_SEED` sets the only one, and a failure names its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher as _, RandomState};
 
 use nodesift_cel::{Device, Path, Program, key_of};
 use nodesift_fixtures::rng::Rng;
@@ -76,7 +75,7 @@ fn devices_with_equal_keys_have_equal_outcomes() {
     }
     let seldom: BTreeSet<_> = FORMS.iter().filter(|form| forms.get(*form) < Some(&LEAST_OF_A_FORM)).collect();
     println!("{:?}\npaths needed: {:?}\nforms: {forms:?}", run.counts, run.needed);
-    if std::env::var("NODESIFT_SEED").is_ok() {
+    if nodesift_seed::repeated().is_some() {
         return;
     }
     assert!(seldom.is_empty(), "forms that are seldom or never made: {seldom:?}");
@@ -171,10 +170,10 @@ fn kind(path: &Path) -> &'static str {
 }
 
 fn seeds() -> Vec<u64> {
-    if let Ok(seed) = std::env::var("NODESIFT_SEED") {
-        return vec![seed.parse().expect("NODESIFT_SEED is a number")];
+    if let Some(seed) = nodesift_seed::repeated() {
+        return vec![seed];
     }
-    let first = RandomState::new().hash_one(0) >> 16;
+    let first = nodesift_seed::fresh();
     println!("seeds 0 to {} and {first} to {}", EXPRESSIONS / 2 - 1, first + EXPRESSIONS / 2 - 1);
     (0..EXPRESSIONS / 2).chain(first..first + EXPRESSIONS / 2).collect()
 }

@@ -1,7 +1,6 @@
 //! Random clusters: the predicate answers as the slow reference does. `NODESIFT_SEED` sets the only seed; a failure names its own.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
 
 use nodesift_dynamic_resources::limits;
 use nodesift_fixtures::json::{self, at, list, name};
@@ -90,7 +89,7 @@ fn answers_are_those_of_the_reference() {
     );
     texts.iter().for_each(|(text, count)| println!("{count:7} {text}"));
     assert!(beyond <= MOST_BEYOND, "{beyond} verdicts after too many steps");
-    if std::env::var("NODESIFT_SEED").is_err() {
+    if nodesift_seed::repeated().is_none() {
         assert!(long >= LEAST_LONG, "{long}");
         assert!(allocations >= LEAST_ALLOCATIONS && texts.len() >= LEAST_TEXTS, "{allocations}, {}", texts.len());
     }
@@ -107,11 +106,11 @@ fn beyond_steps(found: &Found) -> Vec<String> {
 }
 
 fn seeds() -> Vec<u64> {
-    if let Ok(seed) = std::env::var("NODESIFT_SEED") {
-        return vec![seed.parse().expect("NODESIFT_SEED is a number"); 2];
+    if let Some(seed) = nodesift_seed::repeated() {
+        return vec![seed; 2];
     }
     // New ones in every run; a failure names its own.
-    let first = RandomState::new().hash_one(0) >> 16;
+    let first = nodesift_seed::fresh();
     (0..CLUSTERS / 2).chain(first..first + CLUSTERS / 2).collect()
 }
 
