@@ -62,8 +62,9 @@ pub struct Context {
     scores_until: Option<Instant>,
     /// When the evaluation of the pod began, in seconds since 1970-01-01T00:00:00Z.
     now: i64,
-    matched_terms: OnceLock<ByKey<MatchedTerm>>,
-    scoring_terms: OnceLock<ByKey<MatchedScoringTerm>>,
+    // Not here but elsewhere: an answer from cached verdicts needs neither, and counts the bytes of a context.
+    matched_terms: OnceLock<Box<ByKey<MatchedTerm>>>,
+    scoring_terms: OnceLock<Box<ByKey<MatchedScoringTerm>>>,
     /// The topology key that sums of scoring terms were asked for last, with these sums.
     pub(super) scoring_sums: Mutex<Option<(Arc<str>, ScoringSums)>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
@@ -314,7 +315,7 @@ impl Context {
 
     /// Terms of pods on nodes that match the pod, however long it takes; looked up once.
     pub(crate) fn matched_terms(&self) -> &ByKey<MatchedTerm> {
-        self.matched_terms.get_or_init(|| self.look_up_matched(&|| true).unwrap_or_default())
+        self.matched_terms.get_or_init(|| Box::new(self.look_up_matched(&|| true).unwrap_or_default()))
     }
 
     /// Terms of pods on nodes that match the pod; `None` once `go_on` returns false before they are looked up.
@@ -329,7 +330,7 @@ impl Context {
 
     /// Terms of pods on nodes that match the pod and count in its scores, however long it takes; looked up once.
     pub(crate) fn scoring_terms(&self) -> &ByKey<MatchedScoringTerm> {
-        self.scoring_terms.get_or_init(|| self.look_up_scoring(&|| true).unwrap_or_default())
+        self.scoring_terms.get_or_init(|| Box::new(self.look_up_scoring(&|| true).unwrap_or_default()))
     }
 
     /// Terms of pods on nodes that match the pod and count in its scores; `None` once `go_on` returns false before they are looked up.
@@ -417,13 +418,13 @@ impl Context {
 
 /// The value of a cell, made if there is none; `None` where it cannot be made. Calls at the same time may each make it: none waits for
 /// another, whose time may be longer.
-fn get_or_try_init<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Option<T>) -> Option<&T> {
+fn get_or_try_init<T>(cell: &OnceLock<Box<T>>, make: impl FnOnce() -> Option<T>) -> Option<&T> {
     if cell.get().is_none() {
         let made = make()?;
         // Another call may have made it meanwhile.
-        _ = cell.set(made);
+        _ = cell.set(Box::new(made));
     }
-    cell.get()
+    cell.get().map(|made| &**made)
 }
 
 impl Context {
