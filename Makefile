@@ -264,8 +264,9 @@ ci: LOCKED = --locked
 # Clippy and compiler cannot share one incremental cache.
 ci: export CARGO_INCREMENTAL = 0
 ci: export RUSTC_WORKSPACE_WRAPPER = $(CURDIR)/.ci/lint-and-compile
-# The random tests of a commit have the same seeds in every run: what has passed passes again, and each commit has new histories.
-ci: export NODESIFT_SEEDS_OF ?= $(shell git rev-parse HEAD 2>/dev/null)
+# The random tests of a tree have the same seeds in every run: what has passed passes again, also where its commit is written anew, and each
+# change has new histories.
+ci: export NODESIFT_SEEDS_OF ?= $(shell git rev-parse 'HEAD^{tree}' 2>/dev/null)
 # Most of the time of many tests is waiting.
 ci: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 ci: style toolchain ## Run everything that CI checks

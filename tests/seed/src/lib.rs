@@ -3,7 +3,7 @@
 //! | Environment | Seeds |
 //! |---|---|
 //! | `NODESIFT_SEED=42` | 42 for every test: repeats the run that printed it |
-//! | `NODESIFT_SEEDS_OF=text` | Another for each test, the same ones whenever the text is. CI gives its commit, so that a commit that has passed passes again, and each commit has new histories |
+//! | `NODESIFT_SEEDS_OF=text` | Another for each test, the same ones whenever the text is. CI gives the tree of its commit, so that what has passed passes again, and each change has new histories |
 //! | Neither | New ones in every run |
 
 #![allow(
