@@ -122,6 +122,9 @@ pub(crate) struct BenchArgs {
     /// Measure the pods in these files, as if they were not bound [default: pods a to d of the synthetic clusters]
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "cluster", help_heading = "Cluster")]
     pub(crate) pods: Vec<PathBuf>,
+    /// Policy whose predicates are measured.
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     /// Measure fewer rounds: figures are less exact
     #[arg(long)]
     pub(crate) quick: bool,

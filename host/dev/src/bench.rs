@@ -54,13 +54,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         return client::run(args.quick);
     }
     let clusters = cluster::select(args)?;
-    let native = native::Program::find(args.native.as_deref())?;
+    // It runs the default predicates, whatever the policy is, and answers are compared.
+    let native = if args.policy.is_default() { native::Program::find(args.native.as_deref())? } else { None };
     if native.is_none() {
-        terminal::note(&format!("native figures are not measured: {}", native::MISSING));
+        let why = if args.policy.is_default() { native::MISSING } else { "they are those of the default policy" };
+        terminal::note(&format!("native figures are not measured: {why}"));
     }
     let mut results = Vec::with_capacity(clusters.len());
     for cluster in &clusters {
-        let measured = measure(cluster, args.quick, native.as_ref())?;
+        let measured = measure(cluster, &args.policy, args.quick, native.as_ref())?;
         if args.output == Format::Jsonl {
             terminal::print(&measured.lines()?)?;
         }
@@ -75,10 +77,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
 }
 
 /// Measures one cluster. Nothing else runs meanwhile, except the client of the socket.
-fn measure(cluster: &Cluster, quick: bool, native: Option<&native::Program>) -> anyhow::Result<Measured> {
+fn measure(
+    cluster: &Cluster,
+    policy: &PolicyArgs,
+    quick: bool,
+    native: Option<&native::Program>,
+) -> anyhow::Result<Measured> {
     let (writer, reader) = cache::new();
     // With its scorers, as a sidecar has it.
-    let policy = PolicyArgs::default().with_scorers();
+    let policy = policy.clone().with_scorers();
     let uncached = engine(reader.clone(), &policy)?.with_reuse(Reuse::Off);
     let caching = engine(reader, &policy)?;
     let own = uncached.policy().scheduler_names.clone();

@@ -204,6 +204,12 @@ impl PolicyArgs {
         Self { scored: true, ..self }
     }
 
+    /// Tells whether no option is given, so that kube-scheduler's default predicates run by the rules of the newest version.
+    #[must_use]
+    pub const fn is_default(&self) -> bool {
+        self.policy.is_none() && self.predicates.is_empty() && self.kubernetes.is_none()
+    }
+
     /// Returns the source of the version of Kubernetes where the cluster is in files.
     pub fn auto(&self) -> Auto {
         self.kubernetes.map_or(Auto::Newest, Auto::Argument)
