@@ -58,6 +58,7 @@ pub use objects::{
 pub use parties::{NodeAnswers, PartyAnswers};
 pub use pods::{
     ControlledPods, ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, PodClass, PodIndex, SumKey,
+    TermOwner,
 };
 pub use read::{Overlay, OverlayBuilder, OverlayError, Reader, Snapshot, State};
 pub use semantics::{SelectorRules, Semantics};

@@ -25,4 +25,4 @@ pub use classes::{Namespaces, PodClass};
 pub use controllers::{ControlledPods, ControllerRows};
 pub use index::PodIndex;
 pub use measure::{CountKey, SumKey};
-pub use terms::{MatchedScoringTerm, MatchedTerm};
+pub use terms::{MatchedScoringTerm, MatchedTerm, TermOwner};

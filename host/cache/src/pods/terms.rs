@@ -5,10 +5,12 @@
 //! | file | holds |
 //! |---|---|
 //! | `headings` | what terms are filed under |
+//! | `owners` | whose terms a question looks through |
 //! | `steps` | what a question has taken of its time |
 //! | `term_map` | a map from terms that a change copies in part |
 
 mod headings;
+mod owners;
 mod steps;
 mod term_map;
 #[cfg(test)]
@@ -19,6 +21,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use self::owners::Origin;
+pub use self::owners::TermOwner;
 pub(crate) use self::steps::Steps;
 use self::term_map::TermMap;
 use super::classes::Namespaces;
@@ -93,11 +97,18 @@ impl Term for ScoringTerm {
 #[derive(Debug, Clone)]
 pub(crate) struct Terms<T> {
     /// Rows of each term, by hash of the term.
-    carriers: TermMap<T, Carriers>,
+    carriers: TermMap<T, Carried>,
     /// Terms by heading. A term is the same allocation here and in `carriers`.
     filed: TermMap<T, ()>,
     /// Per row, how many terms its pods carry: whether a row holds terms that it must not hold shows without a look at every term.
     totals: Column<u32>,
+}
+
+/// What is held of a term.
+#[derive(Debug, Clone)]
+struct Carried {
+    rows: Carriers,
+    origin: Arc<Origin>,
 }
 
 impl<T> Default for Terms<T> {
@@ -125,42 +136,63 @@ impl<T: Term> Terms<T> {
     /// Forgets the terms of a row.
     fn clear(&mut self, row: Row) {
         for (term, held) in self.terms_in_row(row) {
-            (0..held).for_each(|_| self.apply_term(Delta::Remove, row, &term));
+            (0..held).for_each(|_| self.remove_term(row, &term));
         }
     }
 
     /// Adds the terms of a pod to a row, or removes them.
     pub(crate) fn apply(&mut self, delta: Delta, row: Row, pod: &PodRecord) {
-        T::of(pod).iter().for_each(|term| self.apply_term(delta, row, term));
+        let terms = T::of(pod);
+        match delta {
+            // Most pods have none.
+            Delta::Add if !terms.is_empty() => {
+                let origin = Origin::of(pod);
+                terms.iter().for_each(|term| self.add_term(row, term, &origin));
+            }
+            Delta::Add => {}
+            Delta::Remove => terms.iter().for_each(|term| self.remove_term(row, term)),
+        }
     }
 
     /// The pods of a row are in another row from now on.
     pub(crate) fn move_row(&mut self, from: Row, to: Row, pods: &[Arc<PodRecord>]) {
-        for term in pods.iter().flat_map(|pod| T::of(pod)) {
-            // In this order, a term that is on one row only stays where it is filed.
-            self.apply_term(Delta::Add, to, term);
-            self.apply_term(Delta::Remove, from, term);
+        for pod in pods.iter().filter(|pod| !T::of(pod).is_empty()) {
+            let origin = Origin::of(pod);
+            for term in T::of(pod) {
+                // In this order, a term that is on one row only stays where it is filed.
+                self.add_term(to, term, &origin);
+                self.remove_term(from, term);
+            }
         }
     }
 
-    fn apply_term(&mut self, delta: Delta, row: Row, term: &T) {
+    fn add_term(&mut self, row: Row, term: &T, origin: &Arc<Origin>) {
         let number = hash(term);
-        let change = |rows: &mut Carriers| {
-            let rows = Arc::make_mut(rows);
-            (count(rows, delta, row), rows.is_empty())
+        let change = |carried: &mut Carried| {
+            carried.origin = Arc::clone(origin);
+            count(Arc::make_mut(&mut carried.rows), Delta::Add, row)
         };
-        let (is_changed, is_gone) = match self.carriers.update(number, term, change) {
-            Some(changed) => changed,
-            None if delta == Delta::Remove => return,
-            None => {
-                let term = Arc::new(term.clone());
-                for heading in headings::term_headings(term.selector()) {
-                    self.filed.insert(heading, Arc::clone(&term), ());
-                }
-                self.carriers.insert(number, term, Arc::new(vec![(row, 1)]));
-                (true, false)
+        let is_changed = self.carriers.update(number, term, change).unwrap_or_else(|| {
+            let term = Arc::new(term.clone());
+            for heading in headings::term_headings(term.selector()) {
+                self.filed.insert(heading, Arc::clone(&term), ());
             }
+            let carried = Carried { rows: Arc::new(vec![(row, 1)]), origin: Arc::clone(origin) };
+            self.carriers.insert(number, term, carried);
+            true
+        });
+        if is_changed {
+            self.totals.update(row, |total| Delta::Add.apply_to(total));
+        }
+    }
+
+    fn remove_term(&mut self, row: Row, term: &T) {
+        let number = hash(term);
+        let change = |carried: &mut Carried| {
+            let rows = Arc::make_mut(&mut carried.rows);
+            (count(rows, Delta::Remove, row), rows.is_empty())
         };
+        let Some((is_changed, is_gone)) = self.carriers.update(number, term, change) else { return };
         if is_gone {
             self.carriers.remove(number, term);
             for heading in headings::term_headings(term.selector()) {
@@ -168,7 +200,7 @@ impl<T: Term> Terms<T> {
             }
         }
         if is_changed {
-            self.totals.update(row, |total| delta.apply_to(total));
+            self.totals.update(row, |total| Delta::Remove.apply_to(total));
         }
     }
 
@@ -192,7 +224,7 @@ impl<T: Term> Terms<T> {
             for entry in self.carriers.iter() {
                 steps.take(1)?;
                 if nodes.has(entry.term.topology_key()) && matches(&entry.term, steps)? {
-                    found.push((&entry.term, &entry.value));
+                    found.push((&entry.term, &entry.value.rows));
                 }
             }
             return Some(found);
@@ -209,7 +241,7 @@ impl<T: Term> Terms<T> {
         let mut found = Vec::with_capacity(matched.len());
         for (number, term) in matched {
             steps.take(1)?;
-            found.extend(self.carriers.get(number, term).map(|rows| (term, rows)));
+            found.extend(self.carriers.get(number, term).map(|carried| (term, &carried.rows)));
         }
         Some(found)
     }
@@ -229,13 +261,27 @@ impl<T: Term> Terms<T> {
         nodes: &NodeLabels,
         steps: &mut Steps<'_>,
     ) -> Option<Vec<&Arc<T>>> {
+        let mut candidates = Vec::new();
+        self.collect_candidates(namespace, labels, namespaces, nodes, &mut candidates, steps)?;
+        Some(candidates)
+    }
+
+    /// Collects the terms that may match a pod, and those up to there where the steps end first.
+    fn collect_candidates<'a>(
+        &'a self,
+        namespace: &str,
+        labels: &Labels,
+        namespaces: &Namespaces,
+        nodes: &NodeLabels,
+        candidates: &mut Vec<&'a Arc<T>>,
+        steps: &mut Steps<'_>,
+    ) -> Option<()> {
         let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
         let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
-        let mut candidates = Vec::new();
         for heading in headings::pod_headings(namespace, namespace_labels, labels, next) {
-            self.collect(heading, nodes, &mut candidates, steps)?;
+            self.collect(heading, nodes, candidates, steps)?;
         }
-        Some(candidates)
+        Some(())
     }
 
     /// Collects the terms under a heading, but those whose topology key no node carries: they change no answer. Few terms are asked
@@ -274,38 +320,47 @@ impl<T: Term> Terms<T> {
     /// Repairs a row by the pods on its node. Their terms are looked up; all others are looked through only where the row holds more
     /// terms than those of them.
     pub(crate) fn repair(&mut self, row: Row, pods: &[Arc<PodRecord>], report: &mut DriftReport) {
-        let mut counted: FxHashMap<&T, u32> = FxHashMap::default();
-        for term in pods.iter().flat_map(|pod| T::of(pod)) {
-            Delta::Add.apply_to(counted.entry(term).or_default());
+        let mut counted: FxHashMap<&T, (u32, &PodRecord)> = FxHashMap::default();
+        for (pod, term) in pods.iter().flat_map(|pod| T::of(pod).iter().map(move |term| (&**pod, term))) {
+            Delta::Add.apply_to(&mut counted.entry(term).or_insert((0, pod)).0);
         }
         let (total, mut found) = (self.totals.get(row).copied(), 0_u32);
-        for (term, counted) in &counted {
-            let held = self.carriers.get(hash(term), term).map_or(0, |rows| in_row(rows, row));
+        for (term, (counted, pod)) in &counted {
+            let held = self.carriers.get(hash(term), term).map_or(0, |carried| in_row(&carried.rows, row));
             found = found.saturating_add(held);
-            self.repair_term(row, term, (held, *counted), report);
+            self.repair_term(row, term, (held, *counted), Some(*pod), report);
         }
         if total != Some(found) {
             for (term, held) in self.terms_in_row(row) {
                 if !counted.contains_key(&*term) {
-                    self.repair_term(row, &term, (held, 0), report);
+                    self.repair_term(row, &term, (held, 0), None, report);
                 }
             }
         }
-        let total = counted.into_values().fold(0_u32, u32::saturating_add);
+        let total = counted.into_values().map(|(counted, _)| counted).fold(0_u32, u32::saturating_add);
         report.repair_cell(T::NAME, &mut self.totals, row, total);
     }
 
-    /// Repairs what is held of a term in a row.
-    fn repair_term(&mut self, row: Row, term: &T, (held, counted): (u32, u32), report: &mut DriftReport) {
+    /// Repairs what is held of a term in a row, which some pod carries, or none.
+    fn repair_term(
+        &mut self,
+        row: Row,
+        term: &T,
+        (held, counted): (u32, u32),
+        pod: Option<&PodRecord>,
+        report: &mut DriftReport,
+    ) {
         if report.differs(|| format!("{} by {}", T::NAME, term.topology_key()), &held, &counted) {
-            let delta = if held < counted { Delta::Add } else { Delta::Remove };
-            (0..held.abs_diff(counted)).for_each(|_| self.apply_term(delta, row, term));
+            if let Some(origin) = pod.filter(|_| held < counted).map(Origin::of) {
+                (held..counted).for_each(|_| self.add_term(row, term, &origin));
+            }
+            (counted..held).for_each(|_| self.remove_term(row, term));
         }
     }
 
     /// Returns the terms of the pods on a row, each with how many of their terms are this one, by a look at every term.
     fn terms_in_row(&self, row: Row) -> Vec<(Arc<T>, u32)> {
-        let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value, row)));
+        let held = self.carriers.iter().map(|entry| (&entry.term, in_row(&entry.value.rows, row)));
         held.filter(|(_, held)| *held > 0).map(|(term, held)| (Arc::clone(term), held)).collect()
     }
 }

@@ -20,7 +20,7 @@ use crate::objects::{Attachments, Objects, StorageTable, VolumeUse, Workloads};
 use crate::parties::PartyAnswers;
 use crate::pods::classes::PodClass;
 use crate::pods::terms::{self, Carriers, Steps, Term, Terms};
-use crate::pods::{ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, SumKey};
+use crate::pods::{ControllerRows, CountKey, MatchedScoringTerm, MatchedTerm, Namespaces, SumKey, TermOwner};
 use nodesift_object::node::Taint;
 
 /// Everything that the writer publishes at once. A copy costs reference counts.
@@ -411,6 +411,21 @@ impl Snapshot {
         go_on: &dyn Fn() -> bool,
     ) -> Option<Vec<MatchedScoringTerm>> {
         self.matched_while(self.published.nodes.scoring_terms(), (namespace, labels), Arc::clone, go_on)
+    }
+
+    /// The namespace whose pods' terms take most of what [`Self::anti_affinity_while`] does for a pod: to be asked once that has been given
+    /// up. It takes some milliseconds at most.
+    pub fn anti_affinity_owner(&self, namespace: &str, labels: &Labels) -> Option<TermOwner> {
+        self.owner(self.published.nodes.anti_affinity(), namespace, labels)
+    }
+
+    /// The namespace whose pods' terms take most of what [`Self::scoring_terms_while`] does for a pod, as [`Self::anti_affinity_owner`].
+    pub fn scoring_terms_owner(&self, namespace: &str, labels: &Labels) -> Option<TermOwner> {
+        self.owner(self.published.nodes.scoring_terms(), namespace, labels)
+    }
+
+    fn owner<T: Term>(&self, terms: &Terms<T>, namespace: &str, labels: &Labels) -> Option<TermOwner> {
+        terms.owner(namespace, labels, self.namespaces(), self.published.nodes.labels())
     }
 
     /// The terms of a kind that match a pod, each as `show` shows it; `None` once `go_on` returns false.

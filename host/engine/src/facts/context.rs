@@ -5,11 +5,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use nodesift_cache::metadata::PodFacts;
-use nodesift_cache::{ClaimObstacle, Column, LabelColumn, MatchedScoringTerm, MatchedTerm, Resolved, Row, Snapshot};
+use nodesift_cache::{
+    ClaimObstacle, Column, LabelColumn, MatchedScoringTerm, MatchedTerm, Resolved, Row, Snapshot, TermOwner,
+};
 
 use nodesift_sandbox::fault::{Fault, FaultKind};
 use nodesift_sandbox::limits::FILTER_TIME_WEIGHT;
 use nodesift_sandbox::wire::claims::Claim;
+use nodesift_sandbox::{Kept, NoValue};
 use parking_lot::Mutex;
 
 use super::convert;
@@ -65,6 +68,8 @@ pub struct Context {
     // Not here but elsewhere: an answer from cached verdicts needs neither, and counts the bytes of a context.
     matched_terms: OnceLock<Box<ByKey<MatchedTerm>>>,
     scoring_terms: OnceLock<Box<ByKey<MatchedScoringTerm>>>,
+    /// The terms whose lookup took too long, until the fault says whose they are.
+    given_up: Mutex<Option<Kept>>,
     /// The topology key that sums of scoring terms were asked for last, with these sums.
     pub(super) scoring_sums: Mutex<Option<(Arc<str>, ScoringSums)>>,
     /// The claims of the pod, looked up once, for these rows and others. Not here but elsewhere, as the next: most pods have none.
@@ -101,6 +106,7 @@ impl Context {
             now: 0,
             matched_terms: OnceLock::new(),
             scoring_terms: OnceLock::new(),
+            given_up: Mutex::new(None),
             scoring_sums: Mutex::new(None),
             claims: OnceLock::new(),
             open_claims: OnceLock::new(),
@@ -165,8 +171,17 @@ impl Context {
         }
     }
 
-    /// The fault of a call about the pod: where it may have had too little time only because its namespace is throttled, it says so.
+    /// The fault of a call about the pod: where terms of pods on nodes were looked up when its time was up, it says whose they are, and where
+    /// it may have had too little time only because its namespace is throttled, that.
     pub(crate) fn explain(&self, fault: Fault) -> Fault {
+        let given_up = self.given_up.lock().take();
+        let fault = match fault.kind {
+            FaultKind::Deadline | FaultKind::RequestDeadline => match given_up.and_then(|kept| self.owner_of(kept)) {
+                Some(owner) => Fault::new(fault.kind, &blame(&fault.detail, &owner)),
+                None => fault,
+            },
+            _ => fault,
+        };
         match fault.kind {
             FaultKind::Deadline if self.is_throttled => Fault::new(
                 fault.kind,
@@ -176,6 +191,35 @@ impl Context {
                 ),
             ),
             _ => fault,
+        }
+    }
+
+    /// Looks terms of pods on nodes up for a call; other facts are not looked up.
+    ///
+    /// # Errors
+    ///
+    /// [`NoValue::Deadline`] once `go_on` returns false before that. The fault of the call says whose terms they are.
+    pub(crate) fn look_up_terms(&self, kept: Kept, go_on: &dyn Fn() -> bool) -> Result<(), NoValue> {
+        let is_found = match kept {
+            Kept::MatchedTerms => self.matched_terms_while(go_on).is_some(),
+            Kept::ScoringTerms => self.scoring_terms_while(go_on).is_some(),
+            _ => true,
+        };
+        if is_found { Ok(()) } else { Err(self.give_up(kept)) }
+    }
+
+    fn give_up(&self, kept: Kept) -> NoValue {
+        *self.given_up.lock() = Some(kept);
+        NoValue::Deadline
+    }
+
+    /// Whose terms took most of a lookup.
+    fn owner_of(&self, kept: Kept) -> Option<TermOwner> {
+        let (namespace, labels) = (&self.pod.namespace, &self.pod.labels);
+        match kept {
+            Kept::MatchedTerms => self.snapshot.anti_affinity_owner(namespace, labels),
+            Kept::ScoringTerms => self.snapshot.scoring_terms_owner(namespace, labels),
+            _ => None,
         }
     }
 
@@ -414,6 +458,15 @@ impl Context {
     pub(super) fn codes(&self, column: Option<Arc<LabelColumn>>) -> Arc<[u32]> {
         column.map_or_else(|| self.constant(0), |column| self.column(&column.codes))
     }
+}
+
+/// The detail of a fault that is told whose terms took most of the time.
+fn blame(detail: &str, owner: &TermOwner) -> String {
+    let TermOwner { namespace, pod, percent } = owner;
+    format!(
+        "{detail}; it looked terms of running pods up, and some {percent} % of that are terms of pods of the namespace {namespace}, most of these \
+         of the pod {namespace}/{pod} or of others that have the same"
+    )
 }
 
 /// The value of a cell, made if there is none; `None` where it cannot be made. Calls at the same time may each make it: none waits for

@@ -31,12 +31,7 @@ impl Facts for Context {
             (Kept::NodeNames, Batch::All) => _ = self.snapshot.names().flat(),
             // A list of some rows is made for each call.
             (Kept::NodeNames, Batch::Rows(_)) => {}
-            (Kept::MatchedTerms, _) => {
-                self.matched_terms_while(&|| meter.goes_on()).ok_or(NoValue::Deadline)?;
-            }
-            (Kept::ScoringTerms, _) => {
-                self.scoring_terms_while(&|| meter.goes_on()).ok_or(NoValue::Deadline)?;
-            }
+            (Kept::MatchedTerms | Kept::ScoringTerms, _) => return self.look_up_terms(kept, &|| meter.goes_on()),
             (Kept::VolumeUse, _) => _ = self.snapshot.volume_use(),
             (Kept::Attachments, _) => _ = self.snapshot.attachments(),
             (Kept::DeviceSelectors, _) => return self.evaluate_claims(),

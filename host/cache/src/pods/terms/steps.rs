@@ -26,9 +26,14 @@ impl<'a> Steps<'a> {
         (self.go_on)().then_some(())
     }
 
-    /// Takes the steps of comparing a pod with a selector: one, and one more for each thing that the selector lists.
+    /// Takes the steps of comparing a pod with a selector.
     pub(super) fn take_match(&mut self, selector: &PodSelector) -> Option<()> {
+        self.take(Self::of_match(selector))
+    }
+
+    /// The steps of comparing a pod with a selector: one, and one more for each thing that the selector lists.
+    pub(super) fn of_match(selector: &PodSelector) -> usize {
         let of_namespaces = selector.namespace_requirements.as_ref().map_or(0, Vec::len);
-        self.take(1 + of_namespaces + selector.requirements.len())
+        1 + of_namespaces + selector.requirements.len()
     }
 }

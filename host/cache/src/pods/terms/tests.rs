@@ -399,6 +399,39 @@ fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
 }
 
 #[test]
+fn whose_terms_take_most_of_a_question_is_told_by_the_pods_that_carry_them() {
+    let number = |number: usize| format!("x{number}");
+    let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
+    let labels: Labels = [(text("app"), text("web"))].into();
+    let named = |namespace: &str, name: &str, terms: Vec<AntiAffinityTerm>| {
+        let pod = pod_with(terms);
+        Arc::new(PodRecord { namespace: text(namespace), name: text(name), ..(*pod).clone() })
+    };
+    let terms = |from: usize, to: usize| -> Vec<AntiAffinityTerm> {
+        (from..to).map(|n| term_of(&[], true, requirement("app", Operator::NotIn, &number(n)))).collect()
+    };
+    let mut anti_affinity = empty();
+    let owner =
+        |terms: &AntiAffinity| terms.owner("b", &labels, &namespaces, &nodes).map(|o| (o.namespace, o.pod, o.percent));
+    assert_eq!(owner(&anti_affinity), None);
+    let shop = named("shop", "web", terms(0, 1_000));
+    anti_affinity.apply(Delta::Add, Row(0), &shop);
+    assert_eq!(owner(&anti_affinity), Some((text("shop"), text("web"), 100)));
+    let tenant = [named("tenant", "first", terms(1_000, 2_000)), named("tenant", "second", terms(2_000, 4_000))];
+    tenant.iter().for_each(|pod| anti_affinity.apply(Delta::Add, Row(1), pod));
+    // Terms that this pod is not compared with do not count, however many there are.
+    let others = (0..9_000).map(|n| term_of(&["c"], false, requirement("app", Operator::In, &number(n)))).collect();
+    anti_affinity.apply(Delta::Add, Row(2), &named("others", "p", others));
+    let (namespace, pod, percent) = owner(&anti_affinity).unwrap();
+    assert_eq!((&*namespace, &*pod), ("tenant", "second"));
+    assert!((70..=80).contains(&percent), "{percent}");
+    anti_affinity.move_row(Row(1), Row(3), &tenant);
+    assert_eq!(owner(&anti_affinity).map(|(namespace, pod, _)| (namespace, pod)), Some((namespace, pod)));
+    tenant.iter().for_each(|pod| anti_affinity.apply(Delta::Remove, Row(3), pod));
+    assert_eq!(owner(&anti_affinity), Some((text("shop"), text("web"), 100)));
+}
+
+#[test]
 fn terms_are_walked_where_most_may_match_and_give_the_list_that_a_search_gives() {
     let number = |number: usize| format!("x{number}");
     let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());

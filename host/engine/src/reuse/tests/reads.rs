@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use nodesift_cache::Identity;
 use nodesift_object::Kind;
-use nodesift_sandbox::{Facts, Interface, Meter, wire};
+use nodesift_sandbox::fault::{Fault, FaultKind};
+use nodesift_sandbox::{Facts, Interface, Kept, Meter, NoValue, wire};
 use serde_json::{Value, json};
 
 use super::*;
@@ -526,20 +527,45 @@ fn what_takes_long_to_read_is_read_once_and_handed_out_as_it_is_recorded() {
     assert_eq!(recorder.take().reads.len(), 4);
 }
 
-#[test]
-fn terms_of_pods_on_nodes_are_looked_up_no_longer_than_the_request_takes() {
-    // More terms that match every pod than are looked at between two questions whether there is time left.
+/// So many required anti-affinity terms, and preferred ones, that match every pod; no two from different numbers are equal.
+fn affinity_of(numbers: std::ops::Range<usize>) -> Value {
     let term = |number: usize| {
         let not_in = json!([{"key": "color", "operator": "NotIn", "values": [format!("x{number}")]}]);
         json!({"topologyKey": "zone", "labelSelector": {"matchExpressions": not_in}})
     };
-    let required: Vec<Value> = (0..3_000).map(term).collect();
-    let preferred: Vec<Value> =
-        (0..3_000).map(|number| json!({"weight": 1, "podAffinityTerm": term(number)})).collect();
-    let affinity = json!({
+    let required: Vec<Value> = numbers.clone().map(term).collect();
+    let preferred: Vec<Value> = numbers.map(|number| json!({"weight": 1, "podAffinityTerm": term(number)})).collect();
+    json!({
         "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
         "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred},
-    });
+    })
+}
+
+#[test]
+fn the_fault_of_a_lookup_that_takes_too_long_names_whose_terms_it_looked_through() {
+    let mut world = World::new();
+    world.bind("little", &json!({}), &json!({"affinity": affinity_of(0..200)}));
+    world.bind("much", &json!({}), &json!({"affinity": affinity_of(200..4_000)}));
+    for kept in [Kept::MatchedTerms, Kept::ScoringTerms] {
+        let context = world.context();
+        let fault = |kind| context.explain(Fault::new(kind, "late")).detail;
+        assert_eq!(context.look_up_terms(kept, &|| false), Err(NoValue::Deadline));
+        let named = fault(FaultKind::Deadline);
+        assert!(named.starts_with("late; ") && named.contains("the namespace ns, "), "{named}");
+        assert!(named.contains("100 %") && named.contains("ns/much "), "{named}");
+        // What ends a later call is not theirs, nor what ends one for another reason.
+        assert_eq!(fault(FaultKind::Deadline), "late");
+        assert_eq!(context.look_up_terms(kept, &|| false), Err(NoValue::Deadline));
+        assert_eq!(fault(FaultKind::Memory), "late");
+        assert_eq!(context.look_up_terms(kept, &|| true), Ok(()));
+        assert_eq!(fault(FaultKind::Deadline), "late");
+    }
+}
+
+#[test]
+fn terms_of_pods_on_nodes_are_looked_up_no_longer_than_the_request_takes() {
+    // More terms that match every pod than are looked at between two questions whether there is time left.
+    let affinity = affinity_of(0..3_000);
     let mut world = World::new();
     world.bind("x", &json!({}), &json!({"affinity": affinity}));
     let reads = [FactKey::AntiAffinity, FactKey::ScoringTerms].map(|key| FactRead::new(key, &world.context()));
