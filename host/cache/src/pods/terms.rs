@@ -236,6 +236,8 @@ impl<T: Term> Terms<T> {
             }
         }
         matched.sort_unstable();
+        // Taken once it is done, so that the clock is looked at before all of them are looked up: there was time a stride ago.
+        steps.take_sort(matched.len())?;
         // A term that names the pod's namespace and selects it by its labels, too, is there twice.
         matched.dedup();
         let mut found = Vec::with_capacity(matched.len());
@@ -300,16 +302,20 @@ impl<T: Term> Terms<T> {
         let first = self.filed.seek(heading, |_| false);
         let keys = nodes.keys();
         if under(first).nth(keys.len()).is_none() {
+            let before = candidates.len();
             candidates.extend(under(first).filter(|term| nodes.has(term.topology_key())));
-            return Some(());
+            return steps.take(candidates.len() - before);
         }
         let with = |key: &Arc<str>| {
             let key = Arc::clone(key);
             let first = self.filed.seek(heading, |term| *term.topology_key() < key);
             under(first).take_while(move |term| *term.topology_key() == key)
         };
+        // Nodes may have thousands of label keys, each of which is searched for.
+        steps.take(keys.len())?;
         let mut filed: Vec<&Arc<str>> = keys.filter(|key| with(key).next().is_some()).collect();
         filed.sort_unstable();
+        steps.take_sort(filed.len())?;
         for term in filed.into_iter().flat_map(with) {
             steps.take(1)?;
             candidates.push(term);

@@ -31,6 +31,12 @@ impl<'a> Steps<'a> {
         self.take(Self::of_match(selector))
     }
 
+    /// Takes the steps of sorting so many things.
+    pub(super) fn take_sort(&mut self, things: usize) -> Option<()> {
+        let comparisons = things.checked_ilog2().map_or(0, |of_each| things.saturating_mul(of_each as usize));
+        self.take(comparisons)
+    }
+
     /// The steps of comparing a pod with a selector: one, and one more for each thing that the selector lists.
     pub(super) fn of_match(selector: &PodSelector) -> usize {
         let of_namespaces = selector.namespace_requirements.as_ref().map_or(0, Vec::len);

@@ -388,6 +388,20 @@ fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
         // Each term takes at least two steps.
         assert!(asked.get() >= 2 * 20_000 / TERM_STRIDE_STEPS, "{} questions", asked.get());
     }
+    // To sort those that were found takes steps as well: these are fewer than a stride without that.
+    let mut few = empty();
+    few.apply(
+        Delta::Add,
+        Row(0),
+        &pod_with((0..500).map(|n| term_of(&["b"], false, requirement("app", Operator::NotIn, &number(n)))).collect()),
+    );
+    few.apply(
+        Delta::Add,
+        Row(0),
+        &pod_with((0..600).map(|n| term_of(&["a"], false, requirement("app", Operator::In, &number(n)))).collect()),
+    );
+    assert!(!few.walks(500) && 4 * 500 < TERM_STRIDE_STEPS);
+    assert!(few.matching("b", &labels, &namespaces, &nodes, &mut Steps::new(&|| false)).is_none());
     // A term counts as much as it lists.
     let asked = std::cell::Cell::new(0);
     let go_on = || asked.replace(asked.get() + 1) < 1;
