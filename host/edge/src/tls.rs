@@ -4,7 +4,7 @@
 //! the log. Start at [`Tls::open`].
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
 use tokio::time::{Interval, interval, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -98,7 +99,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the files. A pipe that nobody writes is waited for, some seconds.
     ///
     /// # Errors
     ///
@@ -134,12 +135,17 @@ impl Tls {
             if found == seen && !asked {
                 continue;
             }
-            match config(&self.files) {
-                Ok(config) => {
+            let files = Arc::clone(&self.files);
+            // On a thread that may wait: the files may be pipes.
+            let read = spawn_blocking(move || config(&files));
+            let Some(read) = stop.run_until_cancelled(read).await else { return };
+            match read {
+                Ok(Ok(config)) => {
                     self.config.store(Arc::new(config));
                     tracing::info!(certificates = %self.files.certificates.display(), "certificates reloaded");
                 }
-                Err(error) => tracing::warn!(%error, "certificates changed but cannot be used: the old ones stay"),
+                Ok(Err(error)) => tracing::warn!(%error, "certificates changed but cannot be used: the old ones stay"),
+                Err(error) => tracing::error!(%error, "certificates changed but were not read: the old ones stay"),
             }
             seen = found;
         }
@@ -192,12 +198,10 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     if chain.is_empty() { Err(Error::NoCertificate { path: path.to_owned() }) } else { Ok(chain) }
 }
 
-/// The text of a file, if it has an end before [`limits::TLS_FILE_BYTES`].
+/// The text of a file, if it has an end before [`limits::TLS_FILE_BYTES`]. Waits for whoever writes a pipe.
 fn read(path: &Path) -> Result<Vec<u8>, pem::Error> {
-    let mut text = Vec::new();
-    let read = |file: fs::File| file.take(limits::TLS_FILE_BYTES + 1).read_to_end(&mut text);
-    let length = fs::File::open(path).and_then(read).map_err(pem::Error::Io)?;
-    if u64::try_from(length).is_ok_and(|length| length <= limits::TLS_FILE_BYTES) {
+    let text = nodesift_file::read(path, limits::TLS_FILE_BYTES).map_err(pem::Error::Io)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length <= limits::TLS_FILE_BYTES) {
         return Ok(text);
     }
     let reason = format!("more than {} KiB, which is no certificate and no key", limits::TLS_FILE_BYTES >> 10);
@@ -208,6 +212,18 @@ fn read(path: &Path) -> Result<Vec<u8>, pem::Error> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_pipe_that_nobody_writes_is_given_up_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("tls.pem");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let files = TlsFiles { certificates: pipe.clone(), key: pipe.clone(), client_roots: None };
+        let error = Tls::open(files).unwrap_err();
+        assert!(
+            matches!(&error, Error::Read { path, source } if *path == pipe && source.kind() == io::ErrorKind::TimedOut)
+        );
+    }
 
     #[test]
     fn a_file_without_an_end_is_refused_by_name() {

@@ -251,9 +251,7 @@ fn manifest(path: &Path) -> anyhow::Result<String> {
     let mut text = String::new();
     let read = match path.as_os_str() == "-" {
         true => std::io::stdin().lock().take(MANIFEST_BYTES + 1).read_to_string(&mut text),
-        false => {
-            nodesift_source::pipe::open(path).and_then(|file| file.take(MANIFEST_BYTES + 1).read_to_string(&mut text))
-        }
+        false => nodesift_file::open(path).and_then(|file| file.take(MANIFEST_BYTES + 1).read_to_string(&mut text)),
     };
     read.with_context(|| path.display().to_string()).map_err(Failure::Data)?;
     if text.len() as u64 > MANIFEST_BYTES {

@@ -274,7 +274,7 @@ impl StateFolder {
         let path = self.path.join(ACTIVE);
         let text = serde_json::to_vec_pretty(&manifest);
         let text = text.map_err(|error| RememberError::Write { path: path.clone(), source: error.into() })?;
-        match fs::read(&path) {
+        match file::read(&path, REMEMBERED_BYTES) {
             Ok(known) if known == text => return self.clean(),
             Ok(known) if may_go_back => write(&self.path.join(PREVIOUS), &known)?,
             _ => {}

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -122,14 +121,12 @@ fn in_file(
     path: Option<&Path>,
 ) -> Result<Credentials, CredentialsError> {
     let failed = |reason: String| CredentialsError::Config { path: file.to_owned(), reason };
-    let mut text = Vec::new();
-    let read = File::open(file).and_then(|opened| opened.take(CONFIG_BYTES + 1).read_to_end(&mut text));
-    match read {
+    let text = match nodesift_file::read(file, CONFIG_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Credentials::Anonymous),
         Err(error) => return Err(failed(error.to_string())),
-        Ok(read) if read as u64 > CONFIG_BYTES => return Err(failed(format!("more than {CONFIG_BYTES} bytes"))),
-        Ok(_) => {}
-    }
+        Ok(text) if text.len() as u64 > CONFIG_BYTES => return Err(failed(format!("more than {CONFIG_BYTES} bytes"))),
+        Ok(text) => text,
+    };
     // Without the parser's words, which may repeat a secret.
     let unread = |error: serde_json::Error| failed(format!("cannot be read at line {}", error.line()));
     let config: Config = serde_json::from_slice(&text).map_err(unread)?;
@@ -275,6 +272,15 @@ mod tests {
         }
         let whole = registry.split_once('/').unwrap_or((registry, "team/module"));
         in_file(&folder.path().join("config.json"), whole, Some(folder.path())).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_that_is_a_pipe_which_nobody_writes_is_given_up_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("config.json");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = in_file(&pipe, ("r.example", "team/x"), None).unwrap_err();
+        assert!(matches!(&error, CredentialsError::Config { path, .. } if *path == pipe), "{error}");
     }
 
     #[test]

@@ -8,7 +8,6 @@
 //! | [`audit`] | compares cache and server from time to time, and repairs drift |
 //! | [`change`] | what the rooms pass on: [`Change`](change::Change), and the compiler that makes it of objects |
 //! | [`freshness`] | when each kind was last confirmed to be current: staleness |
-//! | [`pipe`] | files that may be pipes, which nobody may ever write |
 //! | `yield_budget` | lets a busy thread yield its core to answers |
 //! | [`limits`] | every limit, with unit and reason |
 //!
@@ -20,7 +19,7 @@
 //!   └─────► kube ──────┘          files ──► object
 //! ```
 //!
-//! `kube` does not know `feed`: it delivers to a closure. `files` knows neither. `freshness`, `pipe`, `yield_budget` and `limits` depend
+//! `kube` does not know `feed`: it delivers to a closure. `files` knows neither. `freshness`, `yield_budget` and `limits` depend
 //! on no room. Outside this crate, sources depend on the cache's writer, on the objects' decoder, and for
 //! [`kube::kinds`] on the sandbox's list of interfaces.
 //!
@@ -52,7 +51,6 @@ pub mod files;
 pub mod freshness;
 pub mod kube;
 pub mod limits;
-pub mod pipe;
 mod yield_budget;
 
 pub use feed::Loader;

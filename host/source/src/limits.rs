@@ -214,13 +214,6 @@ pub const HEALTH_KINDS_NAMED: usize = 4;
 /// is a process. Where their files have changed they are read at once.
 pub const KUBE_REFRESH_LEAST: Duration = Duration::from_secs(5);
 
-/// Time that somebody has to open a pipe to write it that is named as a file: a program that is begun at the same time does within
-/// milliseconds, a person who begins it by hand within seconds. A kubeconfig is also written to its end within it.
-pub const PIPE_WRITER_TIME: Duration = Duration::from_secs(10);
-
-/// Time between two looks at a pipe that nobody writes yet.
-pub const PIPE_POLL: Duration = Duration::from_millis(10);
-
 /// Time that a credential plugin is given before it is ended: those that ask a cloud take some seconds, rarely ten.
 pub const KUBE_PLUGIN_TIME: Duration = Duration::from_secs(60);
 

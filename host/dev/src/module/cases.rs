@@ -110,7 +110,7 @@ pub(super) fn text_of(file: &Path) -> anyhow::Result<String> {
     if bytes > CASES_BYTES {
         return Err(anyhow!("more than {} MiB: not a file of cases", CASES_BYTES >> 20));
     }
-    std::fs::read_to_string(file).context("it cannot be read")
+    nodesift_file::open(file).and_then(std::io::read_to_string).context("it cannot be read")
 }
 
 /// Problems in the order of lines, each on a line that an editor opens.

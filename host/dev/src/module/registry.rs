@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,7 +123,7 @@ fn key<K, E: std::error::Error + Send + Sync + 'static>(
     read: impl FnOnce(&str) -> Result<K, E>,
 ) -> anyhow::Result<K> {
     let mut text = String::new();
-    let found = File::open(path).and_then(|file| file.take(KEY_BYTES).read_to_string(&mut text));
+    let found = nodesift_file::open(path).and_then(|file| file.take(KEY_BYTES).read_to_string(&mut text));
     let key = found.map_err(anyhow::Error::new).and_then(|_| Ok(read(&text)?));
     key.with_context(|| path.display().to_string()).map_err(|error| Failure::Files(error).into())
 }

@@ -37,11 +37,11 @@ impl Seats {
     ///
     /// Where the file is there and cannot be read.
     pub(super) fn open(count: usize, nodes: Vec<String>, file: Option<PathBuf>) -> anyhow::Result<Self> {
-        let taken = match file.as_deref().map(fs::read) {
+        let taken = match file.as_deref().map(|file| nodesift_file::open(file).and_then(io::read_to_string)) {
             Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             Some(read) => {
                 let text = read.with_context(|| unread(file.as_deref()))?;
-                serde_json::from_slice(&text).with_context(|| unread(file.as_deref()))?
+                serde_json::from_str(&text).with_context(|| unread(file.as_deref()))?
             }
             None => BTreeMap::new(),
         };

@@ -35,7 +35,7 @@ impl Known {
         if self.changed.replace(changed) == Some(changed) {
             return Ok(false);
         }
-        let text = std::fs::read_to_string(&self.path).with_context(named)?;
+        let text = nodesift_file::open(&self.path).and_then(std::io::read_to_string).with_context(named)?;
         let script = serde_saphyr::from_str(&text).map_err(|error| anyhow!("{}: {error}", self.path.display()))?;
         let is_other = self.script != script;
         self.script = script;

@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 use super::input::{Failure, Format, Input};
 use super::items::{Found, Item, ItemError, Parser, Place, Stopped};
 use crate::limits::{CLUSTER_FILE_BYTES, CLUSTER_OBJECT_BYTES};
-use crate::pipe;
 use nodesift_object::defaults::Defaulted;
 use nodesift_object::{Kind, Object, Pod, ResourceClaim};
 
@@ -505,7 +504,7 @@ fn open(file: &Path, name: &str) -> Result<Input<'static>, Error> {
     let opened = if is_stdin(file) {
         Input::from_reader(io::stdin().lock())
     } else {
-        pipe::open(file).and_then(Input::from_reader)
+        nodesift_file::open(file).and_then(Input::from_reader)
     };
     opened.map_err(|source| Error::Read { file: name.to_owned(), source })
 }

@@ -23,6 +23,7 @@ use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::config::{Cluster, Context, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use nodesift_file::{PIPE_WRITER_TIME, is_pipe};
 use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::runtime::Handle;
@@ -35,8 +36,7 @@ pub use self::plugin::PluginError;
 use super::address::{self, AddressError};
 use super::proxy::{Environment, Proxy, ProxyError};
 use super::transport;
-use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT, PIPE_WRITER_TIME};
-use crate::pipe::is_pipe;
+use crate::limits::{KUBE_PREPARE_TIME, KUBE_PREPARING, KUBE_REFRESH_LEAST, KUBE_REFRESH_WAIT};
 
 /// Where address and credentials come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

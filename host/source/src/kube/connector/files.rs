@@ -11,9 +11,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Kubeconfig, KubeconfigError};
+use nodesift_file::{PIPE_WRITER_TIME, is_pipe, read_within};
 
-use crate::limits::{KUBE_FILE_BYTES, PIPE_WRITER_TIME};
-use crate::pipe;
+use crate::limits::KUBE_FILE_BYTES;
 
 /// Files, and what they were when they were looked at.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Files {
     /// A kubeconfig, or those that are read where none is given, and what they name.
     pub(super) fn from_kubeconfig(file: Option<&Path>) -> Self {
         // A pipe is read once, and its writer changes it by writing.
-        let kubeconfigs: Vec<_> = kubeconfigs(file).into_iter().filter(|file| !pipe::is_pipe(file)).collect();
+        let kubeconfigs: Vec<_> = kubeconfigs(file).into_iter().filter(|file| !is_pipe(file)).collect();
         let mut paths = kubeconfigs.clone();
         paths
             .extend(kubeconfigs.iter().filter_map(|file| read(file).ok()).flat_map(|kubeconfig| named_in(&kubeconfig)));
@@ -70,8 +70,7 @@ impl Files {
 /// Reads a kubeconfig, where neither it nor a file that it names is larger than any: each of them is read as a whole.
 fn read(file: &Path) -> Result<Kubeconfig, KubeconfigError> {
     check(file)?;
-    let kubeconfig =
-        if pipe::is_pipe(file) { read_pipe(file, PIPE_WRITER_TIME)? } else { Kubeconfig::read_from(file)? };
+    let kubeconfig = if is_pipe(file) { read_pipe(file, PIPE_WRITER_TIME)? } else { Kubeconfig::read_from(file)? };
     named_in(&kubeconfig).iter().try_for_each(|path| check(path))?;
     Ok(kubeconfig)
 }
@@ -88,12 +87,12 @@ fn read_pipe(file: &Path, time: Duration) -> Result<Kubeconfig, KubeconfigError>
 
 /// Reads a token's file, whatever it is.
 pub(super) fn read_text(file: &Path) -> io::Result<String> {
-    if pipe::is_pipe(file) { text_of_pipe(file, PIPE_WRITER_TIME) } else { fs::read_to_string(file) }
+    if is_pipe(file) { text_of_pipe(file, PIPE_WRITER_TIME) } else { fs::read_to_string(file) }
 }
 
 /// The content in base64 of a file that is a pipe, and that is then named no more; none of other files, which the library reads.
 pub(super) fn take_pipe(file: &mut Option<String>, time: Duration) -> Result<Option<String>, KubeconfigError> {
-    let Some(path) = file.take_if(|path| pipe::is_pipe(Path::new(path.as_str()))) else { return Ok(None) };
+    let Some(path) = file.take_if(|path| is_pipe(Path::new(path.as_str()))) else { return Ok(None) };
     let path = PathBuf::from(path);
     let content = bytes_of_pipe(&path, time).map_err(|error| KubeconfigError::ReadConfig(error, path.clone()))?;
     Ok(Some(STANDARD.encode(content)))
@@ -104,7 +103,7 @@ fn text_of_pipe(file: &Path, time: Duration) -> io::Result<String> {
 }
 
 fn bytes_of_pipe(file: &Path, time: Duration) -> io::Result<Vec<u8>> {
-    let bytes = pipe::read_within(file, KUBE_FILE_BYTES, time)?;
+    let bytes = read_within(file, KUBE_FILE_BYTES, time)?;
     if bytes.len() as u64 > KUBE_FILE_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 

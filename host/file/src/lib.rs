@@ -1,5 +1,8 @@
-//! Files that may be pipes, as those of `<(…)` and of `mkfifo`. To open a named one waits until somebody opens it to write, which may be
-//! never: here for [`PIPE_WRITER_TIME`] at most. Start at [`open`].
+//! Files that somebody names, read within bounds of bytes and of time. A leaf that every crate of the host may use. They may be pipes, as
+//! those of `<(…)` and of `mkfifo`: to open a named one waits until somebody opens it to write, which may be never: here for
+//! [`PIPE_WRITER_TIME`] at most. Start at [`read`], and at [`open`] for a stream.
+//!
+//! Files whose place a policy names are no pipes: `nodesift-policy` refuses them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -11,11 +14,40 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use crate::limits::{PIPE_POLL, PIPE_WRITER_TIME};
+/// Time that somebody has to open a pipe to write it that is named as a file: a program that is begun at the same time does within
+/// milliseconds, a person who begins it by hand within seconds. What is read as a whole is also written to its end within it.
+pub const PIPE_WRITER_TIME: Duration = Duration::from_secs(10);
+
+/// Time between two looks at a pipe from which nothing has come yet.
+const PIPE_POLL: Duration = Duration::from_millis(10);
+
+/// What is said of a pipe that nobody has open to write: nobody has been there, or whoever was has written nothing.
+const NO_WRITER: &str = "a pipe that nobody writes";
+
+/// What is said of one that is open to write, and from which nothing has come.
+const SILENT: &str = "a pipe whose writer has written nothing";
+
+/// What is said of one from which something has come, and that is still open to write.
+const UNENDED: &str = "a pipe that has no end";
 
 /// Whether a path leads to a pipe.
-pub(crate) fn is_pipe(path: &Path) -> bool {
+pub fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+/// Reads a file as a whole, a byte more than `most` at the most: so many tell that there is more. A pipe has to be written to its end
+/// within [`PIPE_WRITER_TIME`].
+///
+/// # Errors
+///
+/// Those of the system, and [`ErrorKind::TimedOut`] where a pipe is not written, or not to its end; the text says which.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if is_pipe(path) {
+        return read_within(path, most, PIPE_WRITER_TIME);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens a file to be read as a stream. A pipe is read for as long as somebody has it open to write.
@@ -42,14 +74,16 @@ fn open_within(path: &Path, time: Duration) -> io::Result<Box<dyn Read>> {
 /// # Errors
 ///
 /// Those of the system, and [`ErrorKind::TimedOut`] where nobody writes the pipe, or not to its end.
-pub(crate) fn read_within(path: &Path, most: u64, time: Duration) -> io::Result<Vec<u8>> {
+pub fn read_within(path: &Path, most: u64, time: Duration) -> io::Result<Vec<u8>> {
     let until = Instant::now() + time;
     let (mut bytes, mut pipe) = begin(path, until)?;
     loop {
         let left = most.saturating_add(1).saturating_sub(bytes.len() as u64);
         match pipe.by_ref().take(left).read_to_end(&mut bytes) {
             // What came before it would wait is in `bytes`.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(until, "a pipe that has no end")?,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                wait(until, if bytes.is_empty() { SILENT } else { UNENDED })?
+            }
             read => return read.map(|_| bytes),
         }
     }
@@ -65,7 +99,7 @@ fn begin(path: &Path, until: Instant) -> io::Result<(Vec<u8>, File)> {
     let mut byte = [0];
     loop {
         match pipe.read(&mut byte) {
-            Ok(0) if is_named => wait(until, "a pipe that nobody writes")?,
+            Ok(0) if is_named => wait(until, NO_WRITER)?,
             Ok(0) => return Ok((Vec::new(), pipe)),
             Ok(_) => return Ok((byte.to_vec(), pipe)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Vec::new(), pipe)),
@@ -118,7 +152,7 @@ mod tests {
         let (_folder, pipe) = named();
         let opened = open_within(&pipe, SHORT).map(text);
         for error in [opened.unwrap_err(), read_within(&pipe, 9, SHORT).unwrap_err()] {
-            assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::TimedOut, "a pipe that nobody writes"));
+            assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::TimedOut, NO_WRITER));
         }
     }
 
@@ -156,9 +190,12 @@ mod tests {
         let longer = written(b"123456789");
         assert_eq!(read_within(&pipe, 5, LONG).unwrap(), b"123456", "one more than it may have");
         drop(longer);
-        let goes_on = written(b"1");
-        assert_eq!(read_within(&pipe, 5, SHORT).unwrap_err().to_string(), "a pipe that has no end");
-        drop(goes_on);
+        for (text, said) in [(&b"1"[..], UNENDED), (&b""[..], SILENT)] {
+            let goes_on = written(text);
+            let error = read_within(&pipe, 5, SHORT).unwrap_err();
+            assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::TimedOut, said));
+            drop(goes_on);
+        }
         let writer = thread::spawn({
             let pipe = pipe.clone();
             move || fs::write(pipe, "12").unwrap()
@@ -186,6 +223,12 @@ mod tests {
         fs::write(&file, "text").unwrap();
         assert_eq!(text(open(&file).unwrap()), "text");
         assert_eq!(text(open(Path::new("/dev/null")).unwrap()), "");
+        let zeros = Path::new("/dev/zero");
+        for (path, most, expected) in [(&*file, 9, "text"), (&*file, 4, "text"), (&*file, 2, "tex"), (zeros, 1, "\0\0")]
+        {
+            assert_eq!(read(path, most).unwrap(), expected.as_bytes());
+        }
+        assert_eq!(read(&folder.path().join("none"), 9).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(open(&folder.path().join("none")).map(text).unwrap_err().kind(), ErrorKind::NotFound);
     }
 }
