@@ -109,6 +109,12 @@ impl PodIndex {
         found.map(|found| (Arc::clone(&found.key().0), *found.value())).collect()
     }
 
+    /// Whether somebody could change the pod with this UID now, without waiting.
+    #[cfg(test)]
+    pub(crate) fn is_unlocked(&self, uid: &str) -> bool {
+        !self.by_uid.try_get_mut(uid).is_locked()
+    }
+
     fn all_with(&self, rule: impl Fn(&PodRecord) -> bool) -> Vec<Arc<PodRecord>> {
         let found = self.by_uid.iter().filter(|found| rule(&found.key().0));
         found.map(|found| Arc::clone(&found.key().0)).collect()

@@ -61,12 +61,13 @@ fn holders(view: &View<'_>, taken: &[(&HostPort, Words)]) -> Vec<Arc<PodRecord>>
     if taken.is_empty() {
         return Vec::new();
     }
-    let has_some = |pod: &PodRecord| {
-        // Most pods have none, and need no look at the clock.
-        !pod.facts.host_ports.is_empty() && view.goes_on() && taken.iter().any(|(port, _)| has(pod, port))
-    };
-    let is_in_use = |row| taken.iter().any(|(_, rows)| rows.contains(row));
-    view.context.snapshot().counted_with(view.pods, has_some, is_in_use)
+    let mut in_use = Words::none(view.rejections.rows);
+    taken.iter().for_each(|(_, rows)| in_use.add(rows));
+    // Most pods have none.
+    let has_any = |pod: &PodRecord| !pod.facts.host_ports.is_empty();
+    // One pod may have thousands of ports, as many as the pod in question.
+    let has_some = |pod: &PodRecord| view.goes_on() && taken.iter().any(|(port, _)| has(pod, port));
+    view.context.snapshot().counted_with(view.pods, has_any, has_some, |row| in_use.contains(row))
 }
 
 /// Whether a pod has a host port that conflicts with another.
