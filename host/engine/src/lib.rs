@@ -57,6 +57,7 @@ mod unnamed;
 pub mod why;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use nodesift_cache::metadata::PodRecord;
@@ -105,7 +106,7 @@ pub use shadow::{
 pub use throttle::{Throttle, Throttled};
 pub use unnamed::PolicyFact;
 
-use limits::REUSE_BYTES;
+use limits::{CACHED_LOOKUP_TIME, REUSE_BYTES};
 use pending::{AskedPods, PendingList};
 use policy::Reloads;
 use policy::replace::Handover;
@@ -141,6 +142,8 @@ pub struct Engine {
     pending: PendingList,
     asked: AskedPods,
     reuse: Reuse,
+    /// Time for each pod of [`Engine::answer_cached`].
+    cached_lookup: Duration,
     store_bytes: usize,
     metrics: Metrics,
     clock: Clock,
@@ -169,6 +172,7 @@ impl Engine {
             pending: PendingList::default(),
             asked: AskedPods::default(),
             reuse: Reuse::default(),
+            cached_lookup: CACHED_LOOKUP_TIME,
             store_bytes: REUSE_BYTES,
             metrics,
             clock: Clock::default(),
@@ -186,6 +190,13 @@ impl Engine {
     #[must_use]
     pub fn with_reuse(self, reuse: Reuse) -> Self {
         Self { reuse, ..self }
+    }
+
+    /// Sets how long [`Self::answer_cached`] compares the cached verdicts about a pod with what they depend on; by default,
+    /// [`limits::CACHED_LOOKUP_TIME`].
+    #[must_use]
+    pub fn with_cached_lookup_time(self, time: Duration) -> Self {
+        Self { cached_lookup: time, ..self }
     }
 
     /// Sets the metrics. Cached verdicts are dropped.

@@ -14,7 +14,7 @@ use super::evaluator::Evaluator;
 use super::pod_evaluation::PodEvaluation;
 use crate::answer::{Answer, PodAnswer};
 use crate::facts::{Batch, Context};
-use crate::limits::{ANSWER_BYTES, CACHED_LOOKUP_TIME, NOMINATED_ROWS, POD_SHARE};
+use crate::limits::{ANSWER_BYTES, NOMINATED_ROWS, POD_SHARE};
 use crate::pending::AskResult;
 use crate::policy::running::Running;
 use crate::query::{Depth, Nodes, PodRef, Query, Unknown};
@@ -201,7 +201,7 @@ impl Engine {
                 return None;
             }
             // Whatever takes longer is looked up in a slot.
-            let until = Instant::now() + CACHED_LOOKUP_TIME;
+            let until = Instant::now() + self.cached_lookup;
             let context = subject.context(snapshot, Batch::All).with_deadline(Some(until));
             let evaluation = evaluator.lookup(&context)?;
             if let Some(shadow) = shadow {

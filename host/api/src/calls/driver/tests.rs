@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
 use nodesift_proto::v1::{Bitmaps, FilterRequest, Pod, PodName, pod};
+use parking_lot::Mutex;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -18,10 +20,11 @@ use tower::ServiceExt as _;
 use super::*;
 use crate::access::Access;
 use crate::calls::filter::Filter;
+use crate::calls::testing;
 use crate::exposition::Exposition;
 use crate::{BodyLimit, Readiness, Settings, router};
 use nodesift_cache::{self as cache, OverlayError, SharedWriter, metadata};
-use nodesift_engine::{self as engine, ActivePolicy};
+use nodesift_engine::{self as engine, ActivePolicy, Clock};
 use nodesift_sandbox::Runtime;
 
 /// A service whose policy has no predicates, over one node and one pending pod.
@@ -220,4 +223,73 @@ async fn json_and_grpc_give_the_same_cached_answer_without_an_evaluation() {
     assert_eq!(names["pods"][0]["feasible"], json!(["n"]), "{names}");
     assert_eq!(service.slots().mean_time(), one_evaluation, "no slot was used for names");
     assert_eq!(serde_json::to_value(cached_over_grpc.message()).unwrap(), evaluated);
+}
+
+/// A service by InterPodAffinity that compares cached verdicts for so long on an I/O thread, and the threads that have begun to answer. A
+/// running pod on the node `n`, but none on `m`, has more terms that match the pending pod than are looked at without a look at the clock.
+fn service_beside_terms(time: Duration) -> (Service, SharedWriter, Arc<Mutex<Vec<ThreadId>>>) {
+    let (active, runtime) = testing::active(&["InterPodAffinity"]);
+    let (mut writer, reader) = cache::new();
+    for name in ["n", "m"] {
+        let node = json!({"metadata": {"name": name, "labels": {"host": name}}});
+        writer.apply(metadata::node(&serde_json::from_value(node).unwrap()));
+    }
+    let pods = [
+        running("tenant", "default", "n", 3_000),
+        json!({"metadata": {"namespace": "default", "name": "web", "uid": "u"}}),
+    ];
+    for pod in pods {
+        let pod = serde_json::from_value(pod).unwrap();
+        writer.apply(metadata::pod_record_selecting(&pod, &active.scheduler_names, &active.selection()));
+    }
+    writer.publish();
+    let threads = Arc::<Mutex<Vec<ThreadId>>>::default();
+    let began = Arc::clone(&threads);
+    let clock = Clock::new(move || {
+        began.lock().push(thread::current().id());
+        0
+    });
+    let engine = Engine::new(reader, active, runtime).with_clock(clock).with_cached_lookup_time(time);
+    let writer = SharedWriter::new(writer.into());
+    let service = Service::new(Arc::new(engine), Arc::clone(&writer), Readiness::default(), Settings::default());
+    (service, writer, threads)
+}
+
+/// A pod on a node with so many terms of required anti-affinity, each of which matches all pods of its namespace.
+fn running(name: &str, namespace: &str, node: &str, terms: usize) -> Value {
+    let term = |number: usize| {
+        let not_in = json!([{"key": "app", "operator": "NotIn", "values": [format!("x{number}")]}]);
+        json!({"topologyKey": "host", "labelSelector": {"matchExpressions": not_in}})
+    };
+    let terms: Vec<Value> = (0..terms).map(term).collect();
+    let affinity = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}});
+    json!({"metadata": {"namespace": namespace, "name": name, "uid": name}, "spec": {"nodeName": node, "affinity": affinity}})
+}
+
+#[tokio::test]
+async fn a_lookup_of_cached_verdicts_that_is_over_goes_on_in_a_slot_and_is_answered_the_same() {
+    let mut answers = Vec::new();
+    for (time, is_at_once) in [(Duration::from_secs(3_600), true), (Duration::ZERO, false)] {
+        let (service, writer, threads) = service_beside_terms(time);
+        let exposition = Exposition::new(Registry::default());
+        let router = router::router(service.clone(), Access::default(), BodyLimit(limits::BODY_BYTES), exposition);
+        let body = json!({"pods": [{"name": {"namespace": "default", "name": "web"}}]});
+        let evaluated = post(&router, &body).await;
+        assert_eq!(evaluated["pods"][0]["feasible"], json!(["m"]), "{evaluated}");
+        // Other terms: whether the cached verdict holds is known only once those that match the pod are looked up again.
+        {
+            let mut writer = writer.lock();
+            let other = serde_json::from_value(running("other", "elsewhere", "m", 1)).unwrap();
+            writer.apply(metadata::pod_record(&other, &[]));
+            writer.publish();
+        }
+        threads.lock().clear();
+        let answer = post(&router, &body).await;
+        let threads = threads.lock().clone();
+        // Tasks of this test, and so the I/O, are on its own thread; slots are on others.
+        let all_here = !threads.is_empty() && threads.iter().all(|id| *id == thread::current().id());
+        assert_eq!(all_here, is_at_once, "{threads:?}");
+        answers.push([evaluated["pods"].clone(), answer["pods"].clone()]);
+    }
+    assert!(answers.iter().flatten().all(|answer| *answer == answers[0][0]), "{answers:?}");
 }
