@@ -4,20 +4,17 @@ use anyhow::anyhow;
 use http::StatusCode;
 
 use crate::args::HealthArgs;
-use crate::client::{self, Endpoint};
+use crate::client::{self, Endpoint, Named};
+use crate::exit::Failure;
 use crate::{limits, serve, terminal};
 
 /// Asks, and prints what the sidecar says.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`](crate::exit::Failure::Usage) if there is nothing to ask,
-/// [`Failure::Unavailable`](crate::exit::Failure::Unavailable) if there is no answer in time, or another than 200.
+/// [`Failure::Usage`] if there is nothing to ask, [`Failure::Unavailable`] if there is no answer in time, or another than 200.
 pub(crate) fn run(args: &HealthArgs) -> anyhow::Result<()> {
-    let endpoint = match &args.url {
-        Some(url) => Endpoint::from_url("--url", url)?,
-        None => Endpoint::Socket(serve::socket_path(args.socket.as_ref())?),
-    };
+    let endpoint = endpoint(args)?;
     let path = if args.live { "/livez" } else { "/readyz" };
     let (status, text) = client::get(&endpoint, path, limits::HEALTH, limits::HEALTH_BYTES)?;
     if status != StatusCode::OK {
@@ -25,4 +22,15 @@ pub(crate) fn run(args: &HealthArgs) -> anyhow::Result<()> {
         return Err(client::unavailable(&endpoint, path, error).into());
     }
     terminal::print(&terminal::escaped(&text))
+}
+
+/// Where the sidecar listens: what is typed, else what the environment names, else its socket where `serve` has it by default.
+fn endpoint(args: &HealthArgs) -> Result<Endpoint, Failure> {
+    if let Some(url) = &args.url {
+        return Endpoint::from_url("--url", url);
+    }
+    match Named::find(None, args.socket.as_deref()) {
+        Some(named) => named.endpoint(),
+        None => serve::socket_path(None).map(Endpoint::Socket),
+    }
 }

@@ -124,14 +124,33 @@ fn health_is_the_exit_code_of_an_exec_probe() {
 }
 
 #[test]
-fn health_asks_the_url_although_the_environment_names_a_socket() {
+fn health_asks_what_is_typed_before_what_the_environment_names_and_refuses_two() {
     let _beside = beside_others();
     let sidecar = Sidecar::start(command(), &[]);
-    let url = format!("http://{}", sidecar.address);
-    let mut asked = command();
-    asked.env("NODESIFT_SOCKET", "/nowhere/nodesift.sock").args(["health", "--url", &url]);
-    let output = sidecar::run(&mut asked);
-    assert_eq!((output.code, output.stdout.starts_with("ok")), (Some(0), true), "{}{}", output.stdout, output.stderr);
+    let (url, socket) = (format!("http://{}", sidecar.address), sidecar.socket.to_str().unwrap());
+    let server = format!("unix:{socket}");
+    let (no_socket, no_server) = ("/nowhere/s.sock", "unix:/nowhere/v.sock");
+    let asked = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut asked = command();
+        sidecar::run(asked.envs(variables.iter().copied()).arg("health").args(arguments))
+    };
+    for (variables, typed) in [
+        (&[("NODESIFT_SOCKET", no_socket), ("NODESIFT_SERVER", no_server)][..], &["--url", &url][..]),
+        (&[("NODESIFT_SOCKET", no_socket), ("NODESIFT_SERVER", no_server)], &["--socket", socket]),
+        (&[("NODESIFT_SOCKET", no_socket), ("NODESIFT_SERVER", &server)], &[]),
+        (&[("NODESIFT_SOCKET", socket), ("NODESIFT_SERVER", "")], &[]),
+        (&[("NODESIFT_SERVER", &url)], &[]),
+    ] {
+        let output = asked(variables, typed);
+        let said = format!("{variables:?} {typed:?}: {}{}", output.stdout, output.stderr);
+        assert_eq!((output.code, output.stdout.starts_with("ok")), (Some(0), true), "{said}");
+    }
+    let output = asked(&[("NODESIFT_SOCKET", socket), ("NODESIFT_SERVER", no_server)], &[]);
+    assert_eq!(output.code, Some(UNAVAILABLE), "{}", output.stderr);
+    assert!(output.stderr.contains(no_server), "{}", output.stderr);
+    let two = asked(&[], &["--url", &url, "--socket", socket]);
+    assert_eq!(two.code, Some(USAGE), "{}", two.stderr);
+    assert!(two.stderr.contains("--url") && two.stderr.contains("--socket"), "{}", two.stderr);
 }
 
 #[test]

@@ -248,13 +248,13 @@ impl KubeArgs {
 /// Options of the command `health`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HealthArgs {
-    /// Unix socket of the sidecar [default: as for serve]
-    // No conflict with --url: it would count the environment variable too.
-    #[arg(long, value_name = "PATH", env = "NODESIFT_SOCKET")]
+    /// Unix socket of the sidecar [env: NODESIFT_SOCKET] [default: as for serve]
+    // The variables are read by `client::Named`: read here they would count as typed, and so against what is typed.
+    #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Address of a listener without TLS, for example that of --probe-listen: http://HOST:PORT. It is asked instead of the
-    /// socket
-    #[arg(long, value_name = "URL")]
+    /// Address of a listener without TLS, for example that of --probe-listen: http://HOST:PORT [env: NODESIFT_SERVER, which may be
+    /// unix:PATH too]
+    #[arg(long, value_name = "URL", conflicts_with = "socket")]
     pub(crate) url: Option<String>,
     /// Ask whether it is live instead of ready: a sidecar that waits for its first lists is live
     #[arg(long)]
