@@ -246,6 +246,11 @@ impl Engine {
         self.shadow.load_full()
     }
 
+    /// Pods of the cache, bound or not, in no order.
+    pub fn pods(&self) -> Vec<Arc<PodRecord>> {
+        self.cache.pods().all()
+    }
+
     /// Pods of the cache that are bound to no node, by namespace and name.
     pub fn pending_pods(&self) -> Vec<Arc<PodRecord>> {
         self.cache.pods().pending()

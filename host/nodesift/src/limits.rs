@@ -173,6 +173,10 @@ pub(crate) const CLIENT_OBJECT_BYTES: usize = 4 << 20;
 /// sentence of 512 bytes and its names, twice that where they are escaped.
 pub(crate) const CLIENT_PENDING_BYTES: usize = 16 << 20;
 
+/// Bytes of a sidecar's state that the client reads for the names of pods, where one is not there: that of some 5,000 nodes with 30,000 pods.
+/// For a larger cluster an error message is not worth the work.
+pub(crate) const CLIENT_STATE_BYTES: usize = 16 << 20;
+
 /// Rows of a page of a sidecar's node table that is asked for: as many as it gives.
 pub(crate) const NODE_ROWS: usize = nodesift_api::limits::NODE_ROWS;
 

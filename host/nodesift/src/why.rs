@@ -7,6 +7,7 @@
 //! groups    pending pods in groups, for `top`
 //! edit      what-ifs as they are typed
 //! node_help edits of nodes that may help, evaluated
+//! known     the pods of which somebody knows, bound ones too
 //! near      names like one that is not there
 //! objects   whole objects for what-ifs
 //! nodes     amounts of nodes, for `top`
@@ -17,6 +18,7 @@
 
 mod edit;
 mod groups;
+mod known;
 mod near;
 mod node_help;
 mod nodes;
@@ -43,13 +45,14 @@ use edit::{Edit, EditError, WhatIf};
 pub(crate) use groups::Grouped;
 #[cfg(test)]
 pub(crate) use groups::listed;
+pub(crate) use known::{KnownPod, of_engine as pods_of_engine, of_sidecar as pods_of_sidecar};
 pub(crate) use near::missing_pod;
 pub(crate) use nodes::{NodeRow, is_plain};
 use nodesift_engine::Clock;
 pub(crate) use objects::encoded;
 use question::{by_name, request};
 use source::Refused;
-pub(crate) use source::{Source, key_of, pending_of};
+pub(crate) use source::Source;
 use subject::{Selector, named_pods};
 
 /// Bytes of a manifest at most, as the API takes one.

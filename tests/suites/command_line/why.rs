@@ -256,7 +256,11 @@ fn what_is_wrong_is_named() {
     let workshop = new_workshop().with_cluster();
     for (code, arguments, named) in [
         (DATA, &["why", "nwe", "--cluster", "cluster.json"][..], &["default/nwe", "default/new"][..]),
-        (DATA, &["why", "web", "--cluster", "cluster.json"], &["default/web", "n2"]),
+        (
+            DATA,
+            &["why", "web", "--cluster", "cluster.json"],
+            &["default/web", "n2", "explain --pod default/web", "why -f"],
+        ),
         (USAGE, &["why", "--cluster", "cluster.json"], &["-A", "-l SELECTOR", "-f FILE"]),
         (USAGE, &["why", "a/b/c", "--cluster", "cluster.json"], &["a/b/c", "NAMESPACE/NAME"]),
         (USAGE, &["why", "-A", "--try", "cpu=1", "--cluster", "cluster.json"], &["--try"]),
@@ -321,6 +325,27 @@ fn a_source_that_is_typed_wins_over_the_environment_and_two_are_refused() {
         }
     }
     workshop.fails_naming(USAGE, &["ui", "--local", "--socket", socket], &["--local", "--socket"]);
+}
+
+#[test]
+fn a_bound_pod_is_proposed_with_its_node_by_files_and_by_a_sidecar() {
+    let workshop = new_workshop().with_cluster();
+    let command = sidecar::command(Path::new(BINARY), Path::new(CACHE));
+    let sidecar = Sidecar::start(command, &["--cluster", workshop.path("cluster.json").to_str().unwrap()]);
+    let server = format!("unix:{}", sidecar.socket.to_str().unwrap());
+    let near = "pods with a name like it: default/web (on node n2)";
+    for source in [["--cluster", "cluster.json"], ["--server", &server]] {
+        for question in [&["why", "default/wbe"][..], &["why", "web", "-n", "other"]] {
+            workshop.fails_naming(DATA, &[question, &source].concat(), &[near]);
+        }
+        for command in ["filter", "explain"] {
+            for pod in ["wbe", "other/web"] {
+                workshop.fails_naming(DATA, &[&[command, "--pod", pod], &source[..]].concat(), &[near]);
+            }
+        }
+        let bound = ["default/web is on node \"n2\"", "explain --pod default/web"];
+        workshop.fails_naming(DATA, &[&["why", "default/web"], &source[..]].concat(), &bound);
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::cluster::{self, Origin};
 use crate::exit::Failure;
 use crate::report::Answers;
 use crate::terminal;
-use crate::why::{key_of, missing_pod};
+use crate::why::{missing_pod, pods_of_engine};
 use nodesift_api::{Age, response};
 use nodesift_cache::Writer;
 use nodesift_engine::{self as engine, Clock, Depth, Engine, Nodes, Options, PodRef, Query, ScoreRequest};
@@ -124,17 +124,14 @@ impl Local {
         Ok(A::answers(&answer))
     }
 
-    /// The failure of a question; where a pod is not there, with the pending pods that have a name like it.
+    /// The failure of a question; where a pod is not there, with the pods that have a name like it.
     fn failure(&self, error: engine::Error) -> Failure {
         let missing = match &error {
             engine::Error::UnknownPod { pod } => pod.parse::<PodKey>().ok(),
             _ => None,
         };
         Failure::Data(match missing {
-            Some(key) => {
-                let known: Vec<PodKey> = self.engine.pending_pods().iter().map(|pod| key_of(pod)).collect();
-                missing_pod(error.into(), &key, &known)
-            }
+            Some(key) => missing_pod(error.into(), &key, &pods_of_engine(&self.engine)),
             None => error.into(),
         })
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::args::PodKey;
 use crate::cluster;
 use crate::exit::Failure;
-use crate::why::missing_pod;
+use crate::why::{KnownPod, missing_pod};
 use nodesift_object::Pod;
 use nodesift_source::files;
 
@@ -31,7 +31,8 @@ pub fn read(paths: &[PathBuf], named: &[PodKey]) -> Result<Vec<FilePod>, Failure
     if named.is_empty() {
         return Ok(pods);
     }
-    let known: Vec<PodKey> = pods.iter().filter_map(|file| file.pod.key().parse().ok()).collect();
+    let known: Vec<KnownPod> =
+        pods.iter().filter_map(|file| file.pod.key().parse::<PodKey>().ok().map(KnownPod::from)).collect();
     let wanted: HashSet<String> = named.iter().map(PodKey::to_string).collect();
     let selected: Vec<FilePod> = pods.into_iter().filter(|file| wanted.contains(&file.pod.key())).collect();
     let found: HashSet<String> = selected.iter().map(|file| file.pod.key()).collect();

@@ -15,7 +15,7 @@ use crate::client::{self, Endpoint};
 use crate::exit::Failure;
 use crate::limits;
 use crate::report::Answers;
-use crate::why::{missing_pod, pending_of};
+use crate::why::{missing_pod, pods_of_sidecar};
 
 type Client = NodesiftClient<Channel>;
 
@@ -209,12 +209,12 @@ impl Remote {
 }
 
 impl Remote {
-    /// The failure of a request; where a pod is not there, with the pending pods that have a name like it.
+    /// The failure of a request; where a pod is not there, with the pods that have a name like it.
     fn failure(&self, Refused { status, pod }: Refused) -> anyhow::Error {
         let key = pod.and_then(|pod| pod.parse::<PodKey>().ok());
         let Some((key, endpoint)) = key.zip(Endpoint::from_server(&self.url).ok()) else { return failure(&status) };
-        // The list need not be kept, and the answer is the same without it.
-        match pending_of(&endpoint, None) {
+        // Whoever may ask need not be allowed to see all pods, and the answer is the same without them.
+        match pods_of_sidecar(&endpoint) {
             Ok(known) => Failure::Data(missing_pod(anyhow!("{}", status.message()), &key, &known)).into(),
             Err(_) => failure(&status),
         }

@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 
+use super::known::KnownPod;
 use crate::args::PodKey;
 
 /// Names that a message proposes.
@@ -11,33 +12,40 @@ const PROPOSED: usize = 3;
 const NEAR: usize = 3;
 
 /// The error about a pod that is not there, with the keys of pods that have a name like it.
-pub(crate) fn missing_pod(error: anyhow::Error, key: &PodKey, known: &[PodKey]) -> anyhow::Error {
+pub(crate) fn missing_pod(error: anyhow::Error, key: &PodKey, known: &[KnownPod]) -> anyhow::Error {
     match pods(key, known).as_slice() {
         [] => error,
         near => anyhow!("{error:#}; pods with a name like it: {}", near.join(", ")),
     }
 }
 
-/// Keys of pods with a name that is near, the nearest first. Another namespace counts as one more edit.
-pub(super) fn pods(key: &PodKey, known: &[PodKey]) -> Vec<String> {
-    let elsewhere = |pod: &PodKey| usize::from(pod.namespace != key.namespace);
-    near(&key.name, known.iter().map(|pod| (elsewhere(pod), &*pod.name, pod.to_string())))
+/// Keys of pods with a name that is near, the nearest first, each with its node where it has one. Another namespace counts as one more
+/// edit; of pods that are equally near, those without a node come first.
+pub(super) fn pods(key: &PodKey, known: &[KnownPod]) -> Vec<String> {
+    let edits = |pod: &KnownPod| usize::from(pod.key.namespace != key.namespace);
+    let text = |pod: &KnownPod| match &pod.node {
+        Some(node) => format!("{} (on node {node})", pod.key),
+        None => pod.key.to_string(),
+    };
+    let names = known.iter().map(|pod| (&*pod.key.name, edits(pod), pod));
+    near(&key.name, names, |pod| (pod.node.is_some(), text(pod))).into_iter().map(|(_, text)| text).collect()
 }
 
 /// Names of nodes that are near, the nearest first.
 pub(super) fn nodes(name: &str, known: &[String]) -> Vec<String> {
-    near(name, known.iter().map(|node| (0, node.as_str(), node.clone())))
+    near(name, known.iter().map(|node| (node.as_str(), 0, node)), |node| node.clone())
 }
 
-/// Texts of names that are near; each name has edits that count in advance.
-fn near<'a>(name: &str, known: impl Iterator<Item = (usize, &'a str, String)>) -> Vec<String> {
-    let mut near: Vec<(usize, String)> = known
-        .map(|(edits, other, text)| (distance(name, other) + edits, text))
+/// What `told` makes of those whose names are near, the nearest first, equally near ones in order; each has edits that count in advance.
+fn near<'a, T, K: Ord>(name: &str, known: impl Iterator<Item = (&'a str, usize, T)>, told: impl Fn(T) -> K) -> Vec<K> {
+    let mut near: Vec<(usize, K)> = known
+        .map(|(other, edits, of)| (distance(name, other) + edits, of))
         // Two short names differ in few letters, whatever they are.
         .filter(|(distance, _)| *distance <= NEAR && distance * 2 <= name.len() + 1)
+        .map(|(distance, of)| (distance, told(of)))
         .collect();
     near.sort();
-    near.into_iter().take(PROPOSED).map(|(_, text)| text).collect()
+    near.into_iter().take(PROPOSED).map(|(_, told)| told).collect()
 }
 
 /// The number of characters to insert, delete or replace between two texts; for those of very different length, more than [`NEAR`].
@@ -81,12 +89,17 @@ mod tests {
         ] {
             assert_eq!(distance(one, other), expected, "{one} {other}");
         }
-        let known = ["shop/web-0", "shop/wbe-0", "other/web-0", "shop/database"].map(key);
+        let known = ["shop/web-0", "shop/wbe-0", "other/web-0", "shop/database"].map(|text| KnownPod::from(key(text)));
         assert_eq!(pods(&key("shop/web-9"), &known), ["shop/web-0", "other/web-0", "shop/wbe-0"]);
         assert!(pods(&key("shop/nothing-like-it"), &known).is_empty());
         let said = |typed: &str| missing_pod(anyhow!("no {typed}"), &key(typed), &known).to_string();
         assert_eq!(said("shop/databsae"), "no shop/databsae; pods with a name like it: shop/database");
         assert_eq!(said("shop/nothing-like-it"), "no shop/nothing-like-it");
+        let bound = |text| KnownPod { key: key(text), node: Some("n0".to_owned()) };
+        let known = [bound("shop/web-1"), bound("other/web-9"), key("shop/web-2").into(), bound("other/database")];
+        let expected = ["shop/web-2", "other/web-9 (on node n0)", "shop/web-1 (on node n0)"];
+        assert_eq!(pods(&key("shop/web-9"), &known), expected);
+        assert_eq!(pods(&key("shop/database"), &known), ["other/database (on node n0)"]);
         let known = ["worker-01", "worker-02", "control"].map(str::to_owned);
         assert_eq!(nodes("wroker-01", &known), ["worker-01", "worker-02"]);
     }

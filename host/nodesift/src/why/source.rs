@@ -14,6 +14,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::groups::{self, Grouped};
+use super::known::{self, KnownPod};
 use super::near;
 use super::nodes::{self, NodeRow};
 use super::objects::{FileObjects, KubeObjects, Objects, SidecarObjects};
@@ -177,7 +178,8 @@ impl Source {
         }
     }
 
-    /// Asks about a pod by name; where it, or a node of the question, is not there, proposes names that are near.
+    /// Asks about a pod by name; where it, or a node of the question, is not there, proposes names that are near, and where the pod is bound
+    /// says what to ask instead.
     ///
     /// # Errors
     ///
@@ -185,24 +187,46 @@ impl Source {
     pub(crate) fn why_named(&mut self, key: &PodKey, request: v1::WhyRequest) -> anyhow::Result<v1::WhyResponse> {
         let asked: Vec<String> = request.nodes.iter().flat_map(|subset| subset.names.clone()).collect();
         let refused = match self.ask(request) {
-            Err(refused) if refused.code == Code::NotFound => refused,
+            Err(refused) if matches!(refused.code, Code::NotFound | Code::FailedPrecondition) => refused,
             answer => return answer.map_err(Refused::failure),
         };
+        let code = refused.code;
         let error = refused.failure();
-        let (what, near) = match self.pending(None, None) {
-            Ok(pods) if !pods.contains(key) => ("pending pods", near::pods(key, &pods)),
+        let hint = match code {
+            Code::FailedPrecondition => Some(format!(
+                "what each predicate says of it, explain --pod {key} shows; whether another pod like it would fit, why -f MANIFEST"
+            )),
+            _ => self.near(key, &asked),
+        };
+        match hint {
+            Some(hint) => Err(Failure::Data(anyhow!("{error:#}; {hint}")).into()),
+            None => Err(error),
+        }
+    }
+
+    /// What may be meant where a pod, or one of these nodes, is not there; none where nothing is like it, or nobody tells.
+    fn near(&self, key: &PodKey, asked: &[String]) -> Option<String> {
+        let known = self.known().ok()?;
+        let (what, near) = match known.iter().any(|pod| pod.key == *key) {
+            false => ("pods", near::pods(key, &known)),
             // The pod is there, so that it is a node which is not.
-            Ok(_) => ("nodes", asked.iter().flat_map(|name| self.near_nodes(name)).collect()),
-            Err(_) => return Err(error),
+            true => ("nodes", asked.iter().flat_map(|name| self.near_nodes(name)).collect()),
         };
-        let hint = match near.as_slice() {
+        match near.as_slice() {
             [] if self.nodes().is_ok_and(|nodes| nodes.contains(&key.name)) => {
-                format!("it is the name of a node: name a pod, and the node with --node {}", key.name)
+                Some(format!("it is the name of a node: name a pod, and the node with --node {}", key.name))
             }
-            [] => return Err(error),
-            near => format!("{what} with a name like it: {}", near.join(", ")),
-        };
-        Err(Failure::Data(anyhow!("{error:#}; {hint}")).into())
+            [] => None,
+            near => Some(format!("{what} with a name like it: {}", near.join(", "))),
+        }
+    }
+
+    /// The pods of which the source knows, bound ones too.
+    fn known(&self) -> anyhow::Result<Vec<KnownPod>> {
+        match &self.answering {
+            Answering::Engine(engine) => Ok(known::of_engine(engine)),
+            Answering::Sidecar(sidecar) => known::of_sidecar(&sidecar.endpoint),
+        }
     }
 
     /// Names of nodes that are like one that is not there; none where nobody answers.
