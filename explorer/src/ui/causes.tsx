@@ -1,6 +1,6 @@
 // The causes for which pods are pending, in the order in which the sidecar ranks them. Start at CAUSES.
 
-import { Shown } from "./shown";
+import { Shown, visible } from "./shown";
 
 /** A cause of the closed list. */
 export interface Cause {
@@ -18,7 +18,7 @@ export const CAUSES: Cause[] = [
   { name: "NoRoom", text: "a node would fit if pods left it", alarming: true },
   { name: "WaitsForDevices", text: "devices are in use", alarming: true },
   { name: "WaitsForParties", text: "external parties hold it back", alarming: true },
-  { name: "NotAsked", text: "nodes fit, and no core has asked for 60 s", alarming: true },
+  { name: "NotAsked", text: "nodes fit, and no core has asked for a while", alarming: true },
   { name: "Fits", text: "nodes fit; not placed yet", alarming: false },
   { name: "Assumed", text: "a core has placed it; not bound yet", alarming: false },
   { name: "Nominated", text: "preemption makes room for it", alarming: false },
@@ -34,8 +34,8 @@ export function causeOf(name: string): Cause {
   return BY_NAME.get(name) ?? { name, text: "", alarming: false };
 }
 
-/** A cause as a badge: its name, and a mark beside the colour where it is alarming. */
-export function CauseBadge({ name }: { name: string }) {
+/** A cause as a badge: its name, and a mark beside the colour where it is alarming. Its title is the sentence of the answer, else what it means. */
+export function CauseBadge({ name, headline }: { name: string; headline?: string }) {
   const cause = causeOf(name);
-  return <span class={cause.alarming ? "badge alarming" : "badge"} title={cause.text}><Shown text={name} /></span>;
+  return <span class={cause.alarming ? "badge alarming" : "badge"} title={headline ? visible(headline) : cause.text}><Shown text={name} /></span>;
 }

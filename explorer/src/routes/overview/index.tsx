@@ -2,7 +2,7 @@
 //
 // Start at Overview.
 
-import { useMay, usePolled, type PolledView } from "../../api/hooks";
+import { useMay, useNow, usePolled, type PolledView } from "../../api/hooks";
 import type { Access, Pending, PendingGroup } from "../../api/types";
 import { href } from "../../app/router";
 import { Bars } from "../../ui/bars";
@@ -14,6 +14,7 @@ import { groupCells, groupHref } from "../pending/groups";
 import { useAboutList } from "../pending/list_facts";
 import { ActivePolicy } from "./active_policy";
 import { Health } from "./health";
+import { longestUnasked } from "./not_asked";
 
 /** Groups that the overview shows; all are on the page of pending pods. */
 const GROUPS = 10;
@@ -47,10 +48,12 @@ const NUMBERS: { text: string; cause?: string }[] = [
 
 function Backlog({ polled }: { polled: PolledView<Pending> }) {
   const about = useAboutList(polled);
+  const now = useNow();
   const pending = polled.value;
   if (!pending) return null;
   const asks = pending.causes["NotAsked"] ?? 0;
   const isAsked = (pending.causes["Fits"] ?? 0) > 0;
+  const unasked = longestUnasked(pending.groups, now);
   const known = new Set(CAUSES.map((cause) => cause.name));
   const names = [...CAUSES.map((cause) => cause.name), ...Object.keys(pending.causes).filter((name) => !known.has(name))];
   const causes = names.filter((name) => (pending.causes[name] ?? 0) > 0);
@@ -68,7 +71,7 @@ function Backlog({ polled }: { polled: PolledView<Pending> }) {
       </ul>
       <p class="muted">
         {about}
-        {asks > 0 && !isAsked && " Nodes fit some pods, and for 60 s no core has asked this replica about them: another replica may be asked."}
+        {asks > 0 && !isAsked && ` Nodes fit some pods, and no core has asked this replica about them${unasked ? `, the longest for ${unasked} or more` : ""}: another replica may be asked.`}
       </p>
       {pending.total === 0 ? <p>No pod is pending.</p> : (
         <div class="columns">
@@ -81,7 +84,7 @@ function Backlog({ polled }: { polled: PolledView<Pending> }) {
                 label: name,
                 value: pending.causes[name] ?? 0,
                 href: href(["pending"], { cause: name }),
-                note: causeOf(name).text,
+                note: name === "NotAsked" && unasked ? `nodes fit, and no core has asked, the longest for ${unasked} or more` : causeOf(name).text,
                 class: causeOf(name).alarming ? "alarming" : undefined,
               }))}
             />

@@ -46,7 +46,7 @@ export function groupCells(groups: PendingGroup[], by: string, isShort = false):
 }
 
 function causeCell(group: PendingGroup) {
-  return group.cause ? <CauseBadge name={group.cause} /> : <span class="muted">several</span>;
+  return group.cause ? <CauseBadge name={group.cause} headline={group.headline} /> : <span class="muted">several</span>;
 }
 
 function FirstPods({ group }: { group: PendingGroup }) {

@@ -122,7 +122,7 @@ function podCells(pods: PendingPod[]): GridColumn[] {
       rem: 12, grow: 2,
       cell: (row) => <Link to={podHref(nameOf(of(row)))} text={nameOf(of(row))} tabIndex={-1} />,
     },
-    { key: "cause", title: "Cause", rem: 10, cell: (row) => <CauseBadge name={of(row).cause} /> },
+    { key: "cause", title: "Cause", rem: 10, cell: (row) => <CauseBadge name={of(row).cause} headline={of(row).headline} /> },
     { key: "headline", title: "Answer", rem: 15, grow: 4, cell: (row) => <Shown text={of(row).headline} /> },
     {
       key: "fits",

@@ -131,7 +131,7 @@ function Answer({ route, namespace, name, by, answer, cells, label, names, at, p
         </div>
       </div>
       <p class="headline">
-        <CauseBadge name={cause.name} /> <Shown text={cause.headline} />
+        <CauseBadge name={cause.name} headline={cause.headline} /> <Shown text={cause.headline} />
         {cause.since && (
           <span class="muted">
             {" "}

@@ -106,7 +106,7 @@ function Side({ title, answer }: { title: string; answer: Why }) {
   return (
     <div>
       <dt>{title}</dt>
-      <dd><CauseBadge name={answer.cause.name} /> <Shown text={answer.cause.headline} /></dd>
+      <dd><CauseBadge name={answer.cause.name} headline={answer.cause.headline} /> <Shown text={answer.cause.headline} /></dd>
     </div>
   );
 }
