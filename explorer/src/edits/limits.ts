@@ -17,3 +17,12 @@ export const FETCHES = 6;
 
 /** Bytes of a question with all objects that edits change: what the explorer's listener takes. A larger one ends the connection. */
 export const QUESTION_BYTES = 1 << 20;
+
+/** Cordoned nodes that are uncordoned together to find one that would help: each is fetched by a call of its own. */
+export const CORDONED = 16;
+
+/** Near nodes of which a copy is tried: each is one more evaluation. */
+export const COPIED = 2;
+
+/** Nodes of the largest cluster for which edits of nodes are tried, as on the command line. */
+export const HELP_NODES = 5_000;

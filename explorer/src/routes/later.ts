@@ -5,6 +5,7 @@ export { About } from "./about";
 export { Negotiations } from "./negotiations";
 export { Node } from "./node";
 export { Nodes } from "./nodes";
+export { addNodeHelp } from "./pod/add_node_help";
 export { Policy } from "./policy";
 export { PolicyHistory } from "./policy_history";
 export { Shadow } from "./shadow";

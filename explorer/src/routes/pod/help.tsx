@@ -61,22 +61,28 @@ export interface HelpProps {
 
 export function Help({ namespace, name, fits, onFound }: HelpProps) {
   const [times, setTimes] = useState(0);
-  const path = withQuery("v1/why", { pod: `${namespace}/${name}`, nearest: "0", help: "true" });
-  const { answer: found, error, isAsking } = useAsked(times > 0 ? path : null, (signal) => session.client.read<Why>(path, signal), String(times));
+  const path = withQuery("v1/why", { pod: `${namespace}/${name}`, help: "true" });
+  const ask = async (signal: AbortSignal): Promise<Why> => {
+    const answer = await session.client.read<Why>(path, signal);
+    // Edits are made by the script of the what-if, which is not of the first load.
+    const { addNodeHelp } = await import("../later");
+    return addNodeHelp(answer, namespace, name, signal);
+  };
+  const { answer: found, error, isAsking } = useAsked(times > 0 ? path : null, ask, String(times));
   useEffect(() => {
     if (!found) return;
     onFound(found.help);
     announce(found.help.length === 0 ? "No single edit helps" : `${counted(found.help.length, "edit")} would help`);
   }, [found]);
-  const ask = (): void => setTimes(times + 1);
-  useShortcut("h", "find edits that would help", ask);
+  const evaluate = (): void => setTimes(times + 1);
+  useShortcut("h", "find edits that would help", evaluate);
   return (
     <>
       <p class="help">
-        <button type="button" onClick={ask} disabled={isAsking} aria-busy={isAsking}>
+        <button type="button" onClick={evaluate} disabled={isAsking} aria-busy={isAsking}>
           {found ? "Evaluate again" : "Evaluate single edits"}
         </button>{" "}
-        <span class="muted">{fits ? "Nodes fit already; edits may gain more." : "Each is evaluated as the pod would be with it; none is made."}</span>
+        <span class="muted">{fits ? "Nodes fit already; edits may gain more." : "Each is evaluated as the pod, or a node, would be with it; none is made."}</span>
       </p>
       {error && <Refused text={error.message} />}
       {found && <Found answer={found} tryHref={(edit) => `${href(["pods", namespace, name, "try"])}?${toQuery([edit])}`} />}
@@ -91,7 +97,7 @@ function Found({ answer, tryHref }: { answer: Why; tryHref: (edit: string) => st
         caption="Edits that would help"
         rows={answer.help}
         rowKey={({ edit }) => edit}
-        empty="No single edit of the pod gains a node."
+        empty="No single edit of the pod, of its nearest nodes or of cordoned ones gains a node."
         columns={[
           { title: "Edit", isHead: true, cell: ({ edit }) => <a href={tryHref(edit)}><code><Shown text={edit} /></code></a> },
           { title: "Gained", isNumber: true, cell: ({ gained }) => `+${count(gained)}` },
