@@ -31,7 +31,7 @@ pub(crate) use policy::{
     PolicyStatusArgs, SidecarArgs,
 };
 pub(crate) use serve::{HealthArgs, ServeArgs};
-pub(crate) use top::{GroupBy, TopCommand, TopNodesArgs, TopPendingArgs};
+pub(crate) use top::{GroupBy, TopCommand, TopNodesArgs, TopPendingArgs, TopPredicatesArgs};
 pub(crate) use ui::UiArgs;
 pub use value::{Format, PhaseArg, PodKey};
 pub(crate) use value::{LogFormat, RecordPlace};

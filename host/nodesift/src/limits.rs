@@ -177,6 +177,9 @@ pub(crate) const CLIENT_PENDING_BYTES: usize = 16 << 20;
 /// For a larger cluster an error message is not worth the work.
 pub(crate) const CLIENT_STATE_BYTES: usize = 16 << 20;
 
+/// Bytes of a sidecar's metrics that the client accepts: sums of accounting are a line of some 100 bytes a node, for each of a few keys.
+pub(crate) const CLIENT_METRICS_BYTES: usize = 64 << 20;
+
 /// Rows of a page of a sidecar's node table that is asked for: as many as it gives.
 pub(crate) const NODE_ROWS: usize = nodesift_api::limits::NODE_ROWS;
 

@@ -24,7 +24,7 @@ pub(crate) use gates::gates;
 pub(crate) use import::import;
 use nodesift_engine::Trial;
 pub(crate) use shadow::shadow;
-pub(crate) use status::status;
+pub(crate) use status::{endpoint, status};
 
 /// `nodesift policy check`: everything that a reload does but the swap. The trial needs a cluster.
 ///

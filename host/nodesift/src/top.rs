@@ -1,6 +1,8 @@
-//! `nodesift top`: lists that are made anew, the largest first. `top pending` is here, [`nodes`] has `top nodes`. Start at [`run`].
+//! `nodesift top`: lists that are made anew, the largest first. `top pending` is here, [`nodes`] has `top nodes`, [`predicates`] has
+//! `top predicates`. Start at [`run`].
 
 mod nodes;
+mod predicates;
 
 use std::io::IsTerminal as _;
 use std::thread;
@@ -25,6 +27,7 @@ pub(crate) fn run(command: &TopCommand) -> anyhow::Result<()> {
     match command {
         TopCommand::Pending(args) => pending(args),
         TopCommand::Nodes(args) => nodes::run(args),
+        TopCommand::Predicates(args) => predicates::run(args),
     }
 }
 
@@ -48,8 +51,7 @@ fn shown(
         if std::mem::take(&mut is_first) {
             note_skipped(&args.listed.skip);
         }
-        let redraw = if is_watched && std::io::stdout().is_terminal() { REDRAW } else { "" };
-        terminal::print(&format!("{redraw}{text}"))?;
+        print(&text, is_watched)?;
         if !is_watched {
             return Ok(());
         }
@@ -58,6 +60,12 @@ fn shown(
             source = Source::reopen(args)?;
         }
     }
+}
+
+/// Prints a list, on a terminal in place of the one before where it is watched.
+fn print(text: &str, is_watched: bool) -> anyhow::Result<()> {
+    let redraw = if is_watched && std::io::stdout().is_terminal() { REDRAW } else { "" };
+    terminal::print(&format!("{redraw}{text}"))
 }
 
 fn rendered(grouped: &Grouped, by: GroupBy, paint: Paint) -> String {

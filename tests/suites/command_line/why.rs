@@ -303,7 +303,7 @@ fn a_source_that_is_typed_wins_over_the_environment_and_two_are_refused() {
     // The environment names a sidecar that is not there.
     let asked =
         |arguments: &[&str]| sidecar::run(workshop.command(arguments).env("NODESIFT_SERVER", "unix:/proc/none/s.sock"));
-    for command in [&["why", "default/new"][..], &["top", "nodes"], &["policy", "status"]] {
+    for command in [&["why", "default/new"][..], &["top", "nodes"], &["top", "predicates"], &["policy", "status"]] {
         let of_environment = asked(command);
         assert_eq!(of_environment.code, Some(UNAVAILABLE), "{command:?}: {}", of_environment.stderr);
         assert!(of_environment.stderr.contains("/proc/none/s.sock"), "{command:?}: {}", of_environment.stderr);
@@ -349,6 +349,25 @@ fn a_bound_pod_is_proposed_with_its_node_by_files_and_by_a_sidecar() {
         let bound = ["default/web is on node \"n2\"", "explain --pod default/web"];
         workshop.fails_naming(DATA, &[&["why", "default/web"], &source[..]].concat(), &bound);
     }
+}
+
+#[test]
+fn top_predicates_tells_what_a_sidecar_has_spent() {
+    let workshop = new_workshop().with_cluster();
+    let command = sidecar::command(Path::new(BINARY), Path::new(CACHE));
+    let sidecar = Sidecar::start(command, &["--cluster", workshop.path("cluster.json").to_str().unwrap()]);
+    let socket = sidecar.socket.to_str().unwrap();
+    workshop.answer(&["filter", "--pod", "default/new", "--server", &format!("unix:{socket}")]);
+    let top = ["top", "predicates", "--socket", socket];
+    let costs: Value = serde_json::from_str(&workshop.answer(&[&top[..], &["-o", "json"]].concat())).unwrap();
+    let costs = costs.as_array().unwrap();
+    let seconds: Vec<f64> = costs.iter().map(|cost| cost["seconds"].as_f64().unwrap()).collect();
+    assert!(seconds.is_sorted_by(|a, b| a >= b) && seconds[0] > 0.0, "{costs:?}");
+    let fit = costs.iter().find(|cost| cost["predicate"] == "NodeResourcesFit").unwrap();
+    assert!(fit["calls"].as_u64().unwrap() >= 1 && fit["rows"].as_u64().unwrap() >= 1, "{fit}");
+    assert!(fit["evaluated"].as_u64().unwrap() >= 1, "{fit}");
+    let text = workshop.answer(&top);
+    assert!(text.contains("NodeResourcesFit") && text.contains("nodes a call"), "{text}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) enum PolicyCommand {
     Shadow(PolicyShadowArgs),
 }
 
-/// The sidecar that `policy status` and `policy shadow` ask.
+/// The sidecar that `policy status`, `policy shadow` and `top predicates` ask.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SidecarArgs {
     /// Unix socket of the sidecar [env: NODESIFT_SOCKET] [default: as for serve]

@@ -2,7 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 
-use super::{Format, SourceArgs};
+use super::{Format, SidecarArgs, SourceArgs};
 
 /// Lists that are made anew, the largest first.
 #[derive(Debug, Subcommand)]
@@ -11,6 +11,21 @@ pub(crate) enum TopCommand {
     Pending(Box<TopPendingArgs>),
     /// Print what is free on nodes, or on nodes with the same value of a label
     Nodes(Box<TopNodesArgs>),
+    /// Print what predicates have cost a running sidecar since it was started
+    Predicates(TopPredicatesArgs),
+}
+
+/// Options of the command `top predicates`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TopPredicatesArgs {
+    #[command(flatten)]
+    pub(crate) sidecar: SidecarArgs,
+    /// Print it again and again, every second
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Format of the output
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output: Format,
 }
 
 /// Options of the command `top nodes`.

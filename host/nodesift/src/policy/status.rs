@@ -39,7 +39,12 @@ pub(super) fn formatted(format: Format, status: &Value, rendered: fn(&Value) -> 
     })
 }
 
-fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
+/// Where the sidecar of these arguments listens.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if a URL has another form, or there is no place by default.
+pub(crate) fn endpoint(sidecar: &SidecarArgs) -> Result<Endpoint, Failure> {
     match Named::find(sidecar.server.as_deref(), sidecar.socket.as_deref()) {
         Some(named) => named.endpoint(),
         None => Ok(Endpoint::Socket(serve::socket_path(None)?)),
