@@ -129,11 +129,8 @@ pub const TERM_HEADINGS: usize = 8;
 /// compared with. Some 50 to 200 µs.
 pub const TERM_STRIDE_STEPS: usize = 2_048;
 
-/// Strides of the terms that are gone through once a question about terms has been given up, to find whose they are: 260,000 terms, more
-/// than a question finds in its time. Some milliseconds and 2 MB at most.
-pub const TERM_OWNER_STRIDES: usize = 128;
-
-/// Terms of these that are looked up, evenly chosen: enough to tell hundredths roughly, in some 1 ms.
+/// Terms that are looked up, evenly chosen, once a question about terms has been given up, to find whose they are: enough to tell hundredths
+/// roughly, in some 1 ms.
 pub const TERM_OWNER_TERMS: usize = 1_024;
 
 /// Tables by which claims on devices are found, each copied on the first write after a snapshot: with 50,000 claims one has 200

@@ -172,6 +172,9 @@ pub const SET_ASIDE_PART: u32 = 2;
 /// Time after which a template that was set aside is forgotten, if no call about it has failed since it was due.
 pub const SET_ASIDE_FORGET: Duration = Duration::from_secs(600);
 
+/// Time to find out whose terms a call has looked through that took too long: for a line of the log, of which there are few.
+pub const TERM_OWNER_TIME: Duration = Duration::from_millis(2);
+
 /// Shortest call about a pod that is a debt of its namespace: as long as one about an ordinary pod may take.
 pub const THROTTLE_FROM: Duration = FILTER_TIME_MIN;
 

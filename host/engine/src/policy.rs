@@ -21,6 +21,7 @@ pub(crate) mod running;
 mod settings;
 mod warnings;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,7 +34,7 @@ use nodesift_sandbox::{Extra, Facts, Interface, Level, Lifetime, Line, Module, V
 
 use crate::accounting::ActiveAccounting;
 use crate::breaker::{Blame, Breaker, Change, is_by_size};
-use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, THROTTLE_FROM};
+use crate::limits::{QUARANTINE_FAULTS, QUARANTINE_WINDOW, TERM_OWNER_TIME, THROTTLE_FROM};
 use crate::predicate_metrics::PredicateCounts;
 use crate::scores::ActiveScorer;
 use crate::selectors::Selectors;
@@ -288,6 +289,7 @@ impl ActivePredicate {
         let extra = self.extra(admitted.earlier(), context);
         // Those of cached verdicts that were looked at before are no reads of this call.
         drop(context.take_unnamed());
+        _ = context.take_given_up();
         // Held until the call has ended.
         let turn = extra.map(|_| self.turn(context)).transpose()?;
         let timer = CallTimer::start();
@@ -295,6 +297,7 @@ impl ActivePredicate {
         let outcome = call(&mut lines, extra.unwrap_or_default()).map_err(|fault| context.explain(fault));
         let taken = timer.elapsed();
         drop(turn);
+        let given_up = context.take_given_up();
         let fault = outcome.as_ref().err();
         self.counts.count(context.rows(), taken, fault.map(|fault| fault.kind));
         // One that has more time, and goes on until its request ends, has had too little again: else it would be made again at once.
@@ -329,10 +332,16 @@ impl ActivePredicate {
             tracing::warn!(predicate = &*self.name, "{} reads {missed}", self.name);
         }
         if let Some(fault) = fault.filter(|fault| fault.kind.is_of_predicate() && self.module.admits_fault_line()) {
-            let text = match set_aside {
-                Some(wait) => format!("{fault}; not called about such pods for {} s", wait.as_secs()),
-                None => fault.to_string(),
-            };
+            let mut text = fault.to_string();
+            // Looked for beside the call, whose time is up: once for each line, of which there are few.
+            let until = Instant::now() + TERM_OWNER_TIME;
+            let whose = given_up.and_then(|kept| context.whose_terms(kept, &|| Instant::now() < until));
+            if let Some(whose) = whose {
+                _ = write!(text, "; {whose}");
+            }
+            if let Some(wait) = set_aside {
+                _ = write!(text, "; not called about such pods for {} s", wait.as_secs());
+            }
             self.log(&Line { level: Level::Warn, text }, context);
         }
         outcome

@@ -52,6 +52,14 @@ impl LabelRequirement {
         size_of::<Self>() + self.key.len() + bytes_of(values)
     }
 
+    /// The number of values.
+    pub(crate) fn listed(&self) -> usize {
+        match &self.test {
+            Test::In(values) | Test::NotIn(values) => values.len(),
+            Test::Exists | Test::DoesNotExist => 0,
+        }
+    }
+
     /// The key and the values.
     pub fn texts(&self) -> impl Iterator<Item = &Arc<str>> {
         let values: &[Arc<str>] = match &self.test {

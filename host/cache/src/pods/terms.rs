@@ -16,6 +16,7 @@ mod term_map;
 #[cfg(test)]
 mod tests;
 
+use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher as _, Hash};
 use std::sync::Arc;
 
@@ -232,6 +233,7 @@ impl<T: Term> Terms<T> {
         let mut matched: Vec<(u64, &Arc<T>)> = Vec::new();
         for term in candidates {
             if matches(term, steps)? {
+                steps.take_hash(term.selector())?;
                 matched.push((hash(&**term), term));
             }
         }
@@ -279,8 +281,18 @@ impl<T: Term> Terms<T> {
         steps: &mut Steps<'_>,
     ) -> Option<()> {
         let namespace_labels = namespaces.get(namespace).map_or(&[][..], |labels| labels);
-        let next = |heading| self.filed.from(self.filed.seek(heading, |_| false)).next().map(|entry| entry.number);
-        for heading in headings::pod_headings(namespace, namespace_labels, labels, next) {
+        let (counted, is_over) = (RefCell::new(&mut *steps), Cell::new(false));
+        let next = |heading| {
+            // A pod may have thousands of labels, each of which is searched for.
+            is_over.set(is_over.get() || counted.borrow_mut().take(1).is_none());
+            let first = (!is_over.get()).then(|| self.filed.seek(heading, |_| false))?;
+            self.filed.from(first).next().map(|entry| entry.number)
+        };
+        let found = headings::pod_headings(namespace, namespace_labels, labels, next);
+        if is_over.get() {
+            return None;
+        }
+        for heading in found {
             self.collect(heading, nodes, candidates, steps)?;
         }
         Some(())
@@ -302,9 +314,13 @@ impl<T: Term> Terms<T> {
         let first = self.filed.seek(heading, |_| false);
         let keys = nodes.keys();
         if under(first).nth(keys.len()).is_none() {
-            let before = candidates.len();
-            candidates.extend(under(first).filter(|term| nodes.has(term.topology_key())));
-            return steps.take(candidates.len() - before);
+            let mut looked_at = 0;
+            let has_nodes = |term: &&Arc<T>| {
+                looked_at += 1;
+                nodes.has(term.topology_key())
+            };
+            candidates.extend(under(first).filter(has_nodes));
+            return steps.take(1 + looked_at);
         }
         let with = |key: &Arc<str>| {
             let key = Arc::clone(key);

@@ -413,19 +413,25 @@ impl Snapshot {
         self.matched_while(self.published.nodes.scoring_terms(), (namespace, labels), Arc::clone, go_on)
     }
 
-    /// The namespace whose pods' terms take most of what [`Self::anti_affinity_while`] does for a pod: to be asked once that has been given
-    /// up. It takes some milliseconds at most.
-    pub fn anti_affinity_owner(&self, namespace: &str, labels: &Labels) -> Option<TermOwner> {
-        self.owner(self.published.nodes.anti_affinity(), namespace, labels)
+    /// The namespace whose pods' terms take most of what [`Self::anti_affinity_while`] does for a pod, as far as it is found out while
+    /// `go_on` returns true: to be asked once that has been given up.
+    pub fn anti_affinity_owner(&self, namespace: &str, labels: &Labels, go_on: &dyn Fn() -> bool) -> Option<TermOwner> {
+        self.owner(self.published.nodes.anti_affinity(), namespace, labels, go_on)
     }
 
     /// The namespace whose pods' terms take most of what [`Self::scoring_terms_while`] does for a pod, as [`Self::anti_affinity_owner`].
-    pub fn scoring_terms_owner(&self, namespace: &str, labels: &Labels) -> Option<TermOwner> {
-        self.owner(self.published.nodes.scoring_terms(), namespace, labels)
+    pub fn scoring_terms_owner(&self, namespace: &str, labels: &Labels, go_on: &dyn Fn() -> bool) -> Option<TermOwner> {
+        self.owner(self.published.nodes.scoring_terms(), namespace, labels, go_on)
     }
 
-    fn owner<T: Term>(&self, terms: &Terms<T>, namespace: &str, labels: &Labels) -> Option<TermOwner> {
-        terms.owner(namespace, labels, self.namespaces(), self.published.nodes.labels())
+    fn owner<T: Term>(
+        &self,
+        terms: &Terms<T>,
+        namespace: &str,
+        labels: &Labels,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<TermOwner> {
+        terms.owner(namespace, labels, self.namespaces(), self.published.nodes.labels(), go_on)
     }
 
     /// The terms of a kind that match a pod, each as `show` shows it; `None` once `go_on` returns false.

@@ -68,7 +68,7 @@ pub struct Context {
     // Not here but elsewhere: an answer from cached verdicts needs neither, and counts the bytes of a context.
     matched_terms: OnceLock<Box<ByKey<MatchedTerm>>>,
     scoring_terms: OnceLock<Box<ByKey<MatchedScoringTerm>>>,
-    /// The terms whose lookup took too long, until the fault says whose they are.
+    /// The terms whose lookup took too long, until the log says whose they are.
     given_up: Mutex<Option<Kept>>,
     /// The topology key that sums of scoring terms were asked for last, with these sums.
     pub(super) scoring_sums: Mutex<Option<(Arc<str>, ScoringSums)>>,
@@ -171,17 +171,8 @@ impl Context {
         }
     }
 
-    /// The fault of a call about the pod: where terms of pods on nodes were looked up when its time was up, it says whose they are, and where
-    /// it may have had too little time only because its namespace is throttled, that.
+    /// The fault of a call about the pod: where it may have had too little time only because its namespace is throttled, it says so.
     pub(crate) fn explain(&self, fault: Fault) -> Fault {
-        let given_up = self.given_up.lock().take();
-        let fault = match fault.kind {
-            FaultKind::Deadline | FaultKind::RequestDeadline => match given_up.and_then(|kept| self.owner_of(kept)) {
-                Some(owner) => Fault::new(fault.kind, &blame(&fault.detail, &owner)),
-                None => fault,
-            },
-            _ => fault,
-        };
         match fault.kind {
             FaultKind::Deadline if self.is_throttled => Fault::new(
                 fault.kind,
@@ -198,7 +189,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`NoValue::Deadline`] once `go_on` returns false before that. The fault of the call says whose terms they are.
+    /// [`NoValue::Deadline`] once `go_on` returns false before that: [`Self::take_given_up`] tells it.
     pub(crate) fn look_up_terms(&self, kept: Kept, go_on: &dyn Fn() -> bool) -> Result<(), NoValue> {
         let is_found = match kept {
             Kept::MatchedTerms => self.matched_terms_while(go_on).is_some(),
@@ -213,14 +204,24 @@ impl Context {
         NoValue::Deadline
     }
 
-    /// Whose terms took most of a lookup.
-    fn owner_of(&self, kept: Kept) -> Option<TermOwner> {
+    /// The terms whose lookup a call has given up since this was asked last.
+    pub(crate) fn take_given_up(&self) -> Option<Kept> {
+        self.given_up.lock().take()
+    }
+
+    /// Whose terms took most of a lookup that was given up, as far as is found out while `go_on` returns true. For the log alone: an answer
+    /// may be shown to whoever has made the pod, and the names of others are not for them.
+    pub(crate) fn whose_terms(&self, given_up: Kept, go_on: &dyn Fn() -> bool) -> Option<String> {
         let (namespace, labels) = (&self.pod.namespace, &self.pod.labels);
-        match kept {
-            Kept::MatchedTerms => self.snapshot.anti_affinity_owner(namespace, labels),
-            Kept::ScoringTerms => self.snapshot.scoring_terms_owner(namespace, labels),
+        let owner = match given_up {
+            Kept::MatchedTerms => self.snapshot.anti_affinity_owner(namespace, labels, go_on),
+            Kept::ScoringTerms => self.snapshot.scoring_terms_owner(namespace, labels, go_on),
             _ => None,
-        }
+        };
+        let TermOwner { namespace, pod, percent } = owner?;
+        Some(format!(
+            "it looked terms of running pods up, and pods of the namespace {namespace} have brought some {percent} % of these, most of them              {namespace}/{pod}"
+        ))
     }
 
     /// Sets whether nodes are asked for as candidates of a negotiation, in which parties have yet to be asked.
@@ -458,15 +459,6 @@ impl Context {
     pub(super) fn codes(&self, column: Option<Arc<LabelColumn>>) -> Arc<[u32]> {
         column.map_or_else(|| self.constant(0), |column| self.column(&column.codes))
     }
-}
-
-/// The detail of a fault that is told whose terms took most of the time.
-fn blame(detail: &str, owner: &TermOwner) -> String {
-    let TermOwner { namespace, pod, percent } = owner;
-    format!(
-        "{detail}; it looked terms of running pods up, and some {percent} % of that are terms of pods of the namespace {namespace}, most of these \
-         of the pod {namespace}/{pod} or of others that have the same"
-    )
 }
 
 /// The value of a cell, made if there is none; `None` where it cannot be made. Calls at the same time may each make it: none waits for

@@ -1,11 +1,10 @@
 //! Whose terms a question looks through: found out only once it has been given up. Start at [`Terms::owner`].
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Namespaces, NodeLabels, Steps, Term, Terms, hash};
-use crate::limits::{TERM_OWNER_STRIDES, TERM_OWNER_TERMS};
+use crate::limits::TERM_OWNER_TERMS;
 use crate::metadata::{Labels, PodRecord};
 
 /// The pod that came last with a term. It may be gone while others still carry the term.
@@ -21,36 +20,40 @@ impl Origin {
     }
 }
 
-/// The namespace whose pods' terms take most steps of a question about terms.
+/// The namespace whose pods have brought terms that take most steps of a question about terms. Other pods may carry the same ones, also after
+/// those that have brought them last are gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermOwner {
     /// The namespace of these pods.
     pub namespace: Arc<str>,
-    /// Name of the pod of the namespace that came with most of them. It may be gone while other pods carry the same terms.
+    /// Name of the pod of the namespace that came with most of them.
     pub pod: Arc<str>,
     /// How much of the question its terms take, in hundredths, as far as it was looked at.
     pub percent: usize,
 }
 
 impl<T: Term> Terms<T> {
-    /// The namespace whose pods' terms take most steps of a question about a pod, by some of the terms that may match the pod; `None` where
-    /// none may.
+    /// The namespace whose pods' terms take most steps of a question about a pod, by some of the terms that may match the pod, as many as are
+    /// looked at while `go_on` returns true; `None` where none is.
     pub(crate) fn owner(
         &self,
         namespace: &str,
         labels: &Labels,
         namespaces: &Namespaces,
         nodes: &NodeLabels,
+        go_on: &dyn Fn() -> bool,
     ) -> Option<TermOwner> {
-        let asked = Cell::new(0);
-        let go_on = || asked.replace(asked.get() + 1) < TERM_OWNER_STRIDES;
         let mut candidates = Vec::new();
         // Where there are more, those up to here are enough.
         let _ended =
-            self.collect_candidates(namespace, labels, namespaces, nodes, &mut candidates, &mut Steps::new(&go_on));
+            self.collect_candidates(namespace, labels, namespaces, nodes, &mut candidates, &mut Steps::new(go_on));
         let every = candidates.len().div_ceil(TERM_OWNER_TERMS).max(1);
         let mut by_pod: BTreeMap<&Origin, usize> = BTreeMap::new();
-        for term in candidates.into_iter().step_by(every) {
+        for (number, term) in candidates.into_iter().step_by(every).enumerate() {
+            // The first one is looked up in any case: where nothing is named, nobody is found. A term may list thousands of values.
+            if number > 0 && !go_on() {
+                break;
+            }
             if let Some(carried) = self.carriers.get(hash(&**term), term) {
                 *by_pod.entry(&carried.origin).or_default() += Steps::of_match(term.selector());
             }

@@ -1,7 +1,7 @@
 //! Steps of a question about terms, which may end before they are all taken. Start at [`Steps::take`].
 
 use crate::limits::TERM_STRIDE_STEPS;
-use crate::metadata::PodSelector;
+use crate::metadata::{LabelRequirement, PodSelector};
 
 /// Counts steps, and asks every [`TERM_STRIDE_STEPS`] of them whether there is time left. A question with fewer steps never asks.
 pub(crate) struct Steps<'a> {
@@ -35,6 +35,14 @@ impl<'a> Steps<'a> {
     pub(super) fn take_sort(&mut self, things: usize) -> Option<()> {
         let comparisons = things.checked_ilog2().map_or(0, |of_each| things.saturating_mul(of_each as usize));
         self.take(comparisons)
+    }
+
+    /// Takes the steps of hashing a term with a selector, which goes through all that it lists: a step for every eight values, which take
+    /// as long as to look at a term.
+    pub(super) fn take_hash(&mut self, selector: &PodSelector) -> Option<()> {
+        let of_namespaces = selector.namespace_requirements.iter().flatten();
+        let values: usize = of_namespaces.chain(&selector.requirements).map(LabelRequirement::listed).sum();
+        self.take((selector.namespaces.len() + values) / 8)
     }
 
     /// The steps of comparing a pod with a selector: one, and one more for each thing that the selector lists.

@@ -374,7 +374,7 @@ fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
     }
     assert!(all.walks(20_000) && !others.walks(20_000));
     for terms in [&all, &others] {
-        let asked = std::cell::Cell::new(0);
+        let asked = Cell::new(0);
         for allowed in 0..5 {
             asked.set(0);
             let go_on = || asked.replace(asked.get() + 1) < allowed;
@@ -403,13 +403,54 @@ fn a_question_about_terms_stops_as_soon_as_it_may_not_go_on() {
     assert!(!few.walks(500) && 4 * 500 < TERM_STRIDE_STEPS);
     assert!(few.matching("b", &labels, &namespaces, &nodes, &mut Steps::new(&|| false)).is_none());
     // A term counts as much as it lists.
-    let asked = std::cell::Cell::new(0);
+    let asked = Cell::new(0);
     let go_on = || asked.replace(asked.get() + 1) < 1;
     let listed = (0..TERM_STRIDE_STEPS).map(|n| requirement("app", Operator::NotIn, &number(n))).collect();
     let selector =
         PodSelector { requirements: listed, namespace_requirements: Some(Vec::new()), namespaces: Vec::new() };
     Steps::new(&go_on).take_match(&selector).unwrap();
     assert_eq!(asked.get(), 1);
+    // So does its hash, by the values of each requirement.
+    let values = (0..8 * TERM_STRIDE_STEPS).map(|n| text(&number(n)));
+    let long = LabelRequirement::new("app", Operator::NotIn, values).unwrap();
+    let selector = PodSelector { requirements: vec![long], namespace_requirements: None, namespaces: Vec::new() };
+    asked.set(0);
+    Steps::new(&go_on).take_hash(&selector).unwrap();
+    assert_eq!(asked.get(), 1);
+}
+
+#[test]
+fn what_is_looked_at_for_a_pod_takes_steps_whether_it_may_match_or_not() {
+    let number = |number: usize| format!("x{number}");
+    let (nodes, namespaces) = (nodes_with(&["host"]), Namespaces::default());
+    let asked = Cell::new(0);
+    let go_on = || asked.replace(asked.get() + 1) < usize::MAX;
+    let steps_of = |terms: &AntiAffinity, labels: &Labels| {
+        asked.set(0);
+        terms.matching("b", labels, &namespaces, &nodes, &mut Steps::new(&go_on)).unwrap();
+        asked.get()
+    };
+    let labels = |count: usize| -> Labels {
+        let mut keys: Vec<String> = (0..count).map(number).collect();
+        keys.sort_unstable();
+        keys.iter().map(|key| (text(key), text("v"))).collect()
+    };
+    let mut anti_affinity = empty();
+    let term = |n: usize| AntiAffinityTerm {
+        topology_key: text("bogus/x"),
+        ..term_of(&["b"], false, requirement(&number(n), Operator::In, "v"))
+    };
+    let terms: Vec<AntiAffinityTerm> = (0..3 * TERM_STRIDE_STEPS).map(term).collect();
+    anti_affinity.apply(Delta::Add, Row(0), &pod_with(terms));
+    assert_eq!(steps_of(&anti_affinity, &labels(1)), 0);
+    // Each label is searched for, and the term under it is looked at and left out, since no node has its key.
+    assert!(steps_of(&anti_affinity, &labels(3 * TERM_STRIDE_STEPS)) >= 6);
+    // Where the time is over while labels are searched for, nothing is found.
+    assert!(
+        anti_affinity
+            .matching("b", &labels(2 * TERM_STRIDE_STEPS), &namespaces, &nodes, &mut Steps::new(&|| false))
+            .is_none()
+    );
 }
 
 #[test]
@@ -425,8 +466,10 @@ fn whose_terms_take_most_of_a_question_is_told_by_the_pods_that_carry_them() {
         (from..to).map(|n| term_of(&[], true, requirement("app", Operator::NotIn, &number(n)))).collect()
     };
     let mut anti_affinity = empty();
-    let owner =
-        |terms: &AntiAffinity| terms.owner("b", &labels, &namespaces, &nodes).map(|o| (o.namespace, o.pod, o.percent));
+    let found = |terms: &AntiAffinity, go_on: &dyn Fn() -> bool| {
+        terms.owner("b", &labels, &namespaces, &nodes, go_on).map(|o| (o.namespace, o.pod, o.percent))
+    };
+    let owner = |terms: &AntiAffinity| found(terms, &|| true);
     assert_eq!(owner(&anti_affinity), None);
     let shop = named("shop", "web", terms(0, 1_000));
     anti_affinity.apply(Delta::Add, Row(0), &shop);
@@ -439,6 +482,8 @@ fn whose_terms_take_most_of_a_question_is_told_by_the_pods_that_carry_them() {
     let (namespace, pod, percent) = owner(&anti_affinity).unwrap();
     assert_eq!((&*namespace, &*pod), ("tenant", "second"));
     assert!((70..=80).contains(&percent), "{percent}");
+    // Where there is no time, one term speaks for all.
+    assert_eq!(found(&anti_affinity, &|| false).map(|(_, _, percent)| percent), Some(100));
     anti_affinity.move_row(Row(1), Row(3), &tenant);
     assert_eq!(owner(&anti_affinity).map(|(namespace, pod, _)| (namespace, pod)), Some((namespace, pod)));
     tenant.iter().for_each(|pod| anti_affinity.apply(Delta::Remove, Row(3), pod));
@@ -527,7 +572,7 @@ fn many_labels_of_a_pod_and_of_its_namespace_cost_a_look_each_and_not_their_prod
     });
     let filed: std::collections::BTreeSet<u64> =
         terms.flat_map(|term| headings::term_headings(&term.selector)).collect();
-    let looked = std::cell::Cell::new(0);
+    let looked = Cell::new(0);
     let next = |heading| {
         looked.set(looked.get() + 1);
         filed.range(heading..).next().copied()
