@@ -71,7 +71,7 @@ fn what_is_wrong_is_said_in_these_words() {
             &["--cluster", "cluster.json", "--pod", "default/nwe"],
             DATA,
             "pod default/nwe is not in the cache: name a pod that exists, or send the whole pod; pods with a name like it: \
-             default/new",
+             default/new, default/web (on node n2)",
         ),
         (
             &["--cluster", "cluster.json", "--node", "n9"],
