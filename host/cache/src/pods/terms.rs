@@ -105,7 +105,7 @@ pub(crate) struct Terms<T> {
     totals: Column<u32>,
 }
 
-/// What is held of a term.
+/// The rows of a term, and the pod that brought it last.
 #[derive(Debug, Clone)]
 struct Carried {
     rows: Carriers,

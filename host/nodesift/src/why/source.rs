@@ -204,7 +204,7 @@ impl Source {
         }
     }
 
-    /// What may be meant where a pod, or one of these nodes, is not there; none where nothing is like it, or nobody tells.
+    /// The names that may be meant where a pod, or one of these nodes, is not there; none where nothing is like it, or nobody tells.
     fn near(&self, key: &PodKey, asked: &[String]) -> Option<String> {
         let known = self.known().ok()?;
         let (what, near) = match known.iter().any(|pod| pod.key == *key) {
