@@ -42,12 +42,7 @@ pub fn is_pipe(path: &Path) -> bool {
 ///
 /// Those of the system, and [`ErrorKind::TimedOut`] where a pipe is not written, or not to its end; the text says which.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    if is_pipe(path) {
-        return read_within(path, most, PIPE_WRITER_TIME);
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_within(path, most, PIPE_WRITER_TIME)
 }
 
 /// Opens a file to be read as a stream. A pipe is read for as long as somebody has it open to write.
@@ -56,30 +51,26 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// Those of the system, and [`ErrorKind::TimedOut`] where nobody writes the pipe.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    if !is_pipe(path) {
-        return Ok(Box::new(File::open(path)?));
-    }
     open_within(path, PIPE_WRITER_TIME)
 }
 
 fn open_within(path: &Path, time: Duration) -> io::Result<Box<dyn Read>> {
-    let (begun, pipe) = begin(path, Instant::now() + time)?;
-    // From here on a read waits for the writer. Nobody else has this opening of the pipe.
-    fcntl_setfl(&pipe, OFlags::empty())?;
-    Ok(Box::new(Cursor::new(begun).chain(pipe)))
+    let (begun, file) = begin(path, Instant::now() + time)?;
+    wait_in_reads(&file)?;
+    Ok(Box::new(Cursor::new(begun).chain(file)))
 }
 
-/// Reads a pipe to its end, for at most so long; a byte more than `most` tells that there is more.
+/// Reads a file as [`read`] does, with another time for a pipe to be written to its end.
 ///
 /// # Errors
 ///
-/// Those of the system, and [`ErrorKind::TimedOut`] where nobody writes the pipe, or not to its end.
+/// As [`read`].
 pub fn read_within(path: &Path, most: u64, time: Duration) -> io::Result<Vec<u8>> {
     let until = Instant::now() + time;
-    let (mut bytes, mut pipe) = begin(path, until)?;
+    let (mut bytes, mut file) = begin(path, until)?;
     loop {
         let left = most.saturating_add(1).saturating_sub(bytes.len() as u64);
-        match pipe.by_ref().take(left).read_to_end(&mut bytes) {
+        match file.by_ref().take(left).read_to_end(&mut bytes) {
             // What came before it would wait is in `bytes`.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 wait(until, if bytes.is_empty() { SILENT } else { UNENDED })?
@@ -89,24 +80,35 @@ pub fn read_within(path: &Path, most: u64, time: Duration) -> io::Result<Vec<u8>
     }
 }
 
-/// Opens a pipe without waiting, and gives what it has given until somebody has it open to write, or has had it.
+/// Opens a file without waiting. A pipe is given once somebody has it open to write, or has had it, with what it has given until then; reads
+/// of it do not wait.
 fn begin(path: &Path, until: Instant) -> io::Result<(Vec<u8>, File)> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut pipe = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    // Asked of what is open: the path may lead to another file at any time.
+    if !file.metadata()?.file_type().is_fifo() {
+        wait_in_reads(&file)?;
+        return Ok((Vec::new(), file));
+    }
     // One without a name was open to write when it was made, and has an end as soon as it is not.
-    let link = fs::read_link(format!("/proc/self/fd/{}", pipe.as_raw_fd()));
+    let link = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let is_named = !link.is_ok_and(|link| link.to_string_lossy().starts_with("pipe:["));
     let mut byte = [0];
     loop {
-        match pipe.read(&mut byte) {
+        match file.read(&mut byte) {
             Ok(0) if is_named => wait(until, NO_WRITER)?,
-            Ok(0) => return Ok((Vec::new(), pipe)),
-            Ok(_) => return Ok((byte.to_vec(), pipe)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Vec::new(), pipe)),
+            Ok(0) => return Ok((Vec::new(), file)),
+            Ok(_) => return Ok((byte.to_vec(), file)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Vec::new(), file)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Has reads of a file wait for its bytes from here on. Nobody else has this opening of it.
+fn wait_in_reads(file: &File) -> io::Result<()> {
+    Ok(fcntl_setfl(file, OFlags::empty())?)
 }
 
 /// Waits a little, unless the time is over.
@@ -127,6 +129,7 @@ mod tests {
     use std::process::Command;
     use std::sync::mpsc::channel;
 
+    use rustix::fs::fcntl_getfl;
     use tempfile::TempDir;
 
     use super::*;
@@ -230,5 +233,18 @@ mod tests {
         }
         assert_eq!(read(&folder.path().join("none"), 9).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(open(&folder.path().join("none")).map(text).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_a_pipe_is_waited_for_whatever_its_path_led_to_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = folder.path().join("empty");
+        fs::write(&empty, "").unwrap();
+        assert_eq!(read_within(&empty, 9, SHORT).unwrap(), b"");
+        assert_eq!(text(open_within(&empty, SHORT).unwrap()), "");
+        for path in [&*empty, Path::new("/dev/null")] {
+            let (begun, file) = begin(path, Instant::now()).unwrap();
+            assert!(begun.is_empty() && !fcntl_getfl(&file).unwrap().contains(OFlags::NONBLOCK), "{}", path.display());
+        }
     }
 }
