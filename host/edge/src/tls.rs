@@ -8,8 +8,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use nodesift_file::PIPE_WRITER_TIME;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
@@ -105,7 +107,12 @@ impl Tls {
     ///
     /// Names the file that cannot be read or used.
     pub fn open(files: TlsFiles) -> Result<Self, Error> {
-        let config = ArcSwap::from_pointee(config(&files)?);
+        Self::open_within(files, PIPE_WRITER_TIME)
+    }
+
+    /// Reads the files, and waits for so long at most for whoever writes each of them that is a pipe.
+    fn open_within(files: TlsFiles, time: Duration) -> Result<Self, Error> {
+        let config = ArcSwap::from_pointee(config(&files, time)?);
         Ok(Self { files: Arc::new(files), config: Arc::new(config), asked: Arc::default() })
     }
 
@@ -137,7 +144,7 @@ impl Tls {
             }
             let files = Arc::clone(&self.files);
             // On a thread that may wait: the files may be pipes.
-            let read = spawn_blocking(move || config(&files));
+            let read = spawn_blocking(move || config(&files, PIPE_WRITER_TIME));
             let Some(read) = stop.run_until_cancelled(read).await else { return };
             match read {
                 Ok(Ok(config)) => {
@@ -163,9 +170,9 @@ impl Tls {
     }
 }
 
-fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
-    let chain = certificates(&files.certificates)?;
-    let key = read(&files.key).and_then(|text| PrivateKeyDer::from_pem_slice(&text));
+fn config(files: &TlsFiles, time: Duration) -> Result<ServerConfig, Error> {
+    let chain = certificates(&files.certificates, time)?;
+    let key = read(&files.key, time).and_then(|text| PrivateKeyDer::from_pem_slice(&text));
     let key = key.map_err(|source| Error::Pem { path: files.key.clone(), source })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let unusable =
@@ -177,7 +184,7 @@ fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
         None => builder.with_no_client_auth(),
         Some(path) => {
             let mut roots = RootCertStore::empty();
-            for root in certificates(path)? {
+            for root in certificates(path, time)? {
                 roots.add(root).map_err(unusable)?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -191,16 +198,16 @@ fn config(files: &TlsFiles) -> Result<ServerConfig, Error> {
     Ok(config)
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+fn certificates(path: &Path, time: Duration) -> Result<Vec<CertificateDer<'static>>, Error> {
     let broken = |source| Error::pem(path, source);
-    let text = read(path).map_err(broken)?;
+    let text = read(path, time).map_err(broken)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&text).collect::<Result<_, _>>().map_err(broken)?;
     if chain.is_empty() { Err(Error::NoCertificate { path: path.to_owned() }) } else { Ok(chain) }
 }
 
-/// The text of a file, if it has an end before [`limits::TLS_FILE_BYTES`]. Waits for whoever writes a pipe.
-fn read(path: &Path) -> Result<Vec<u8>, pem::Error> {
-    let text = nodesift_file::read(path, limits::TLS_FILE_BYTES).map_err(pem::Error::Io)?;
+/// The text of a file, if it has an end before [`limits::TLS_FILE_BYTES`]. Waits for so long at most for whoever writes a pipe.
+fn read(path: &Path, time: Duration) -> Result<Vec<u8>, pem::Error> {
+    let text = nodesift_file::read_within(path, limits::TLS_FILE_BYTES, time).map_err(pem::Error::Io)?;
     if u64::try_from(text.len()).is_ok_and(|length| length <= limits::TLS_FILE_BYTES) {
         return Ok(text);
     }
@@ -213,25 +220,27 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    const SHORT: Duration = Duration::from_millis(50);
+
     #[test]
     fn a_pipe_that_nobody_writes_is_given_up_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("tls.pem");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let files = TlsFiles { certificates: pipe.clone(), key: pipe.clone(), client_roots: None };
-        let error = Tls::open(files).unwrap_err();
-        assert!(
-            matches!(&error, Error::Read { path, source } if *path == pipe && source.kind() == io::ErrorKind::TimedOut)
-        );
+        let error = Tls::open_within(files, SHORT).unwrap_err();
+        let is_given_up = matches!(&error, Error::Read { path, source }
+            if *path == pipe && source.to_string() == "a pipe that nobody writes");
+        assert!(is_given_up, "{error:?}");
     }
 
     #[test]
     fn a_file_without_an_end_is_refused_by_name() {
         let (endless, empty) = (Path::new("/dev/zero"), Path::new("/dev/null"));
-        let error = certificates(endless).unwrap_err();
+        let error = certificates(endless, SHORT).unwrap_err();
         assert!(matches!(&error, Error::Read { path, .. } if path == endless), "{error}");
-        assert!(matches!(certificates(empty), Err(Error::NoCertificate { .. })));
-        assert!(matches!(read(endless), Err(pem::Error::Io(_))));
-        assert!(read(empty).unwrap().is_empty());
+        assert!(matches!(certificates(empty, SHORT), Err(Error::NoCertificate { .. })));
+        assert!(matches!(read(endless, SHORT), Err(pem::Error::Io(_))));
+        assert!(read(empty, SHORT).unwrap().is_empty());
     }
 }

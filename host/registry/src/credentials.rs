@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use nodesift_file::PIPE_WRITER_TIME;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -109,19 +110,21 @@ pub(crate) fn find(registry: &str, repository: &str) -> Result<Credentials, Cred
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("DOCKER_CONFIG").or_else(|| set("HOME").map(|home| home.join(".docker")));
     match folder {
-        Some(folder) => in_file(&folder.join("config.json"), (registry, repository), None),
+        Some(folder) => in_file(&folder.join("config.json"), (registry, repository), None, PIPE_WRITER_TIME),
         None => Ok(Credentials::Anonymous),
     }
 }
 
-/// Returns the credentials for a repository from one configuration file. `path` is the folder of the helper programs, for tests.
+/// Returns the credentials for a repository from one configuration file, where that is a pipe within `time`. `path` is the folder of the
+/// helper programs, for tests.
 fn in_file(
     file: &Path,
     (registry, repository): (&str, &str),
     path: Option<&Path>,
+    time: Duration,
 ) -> Result<Credentials, CredentialsError> {
     let failed = |reason: String| CredentialsError::Config { path: file.to_owned(), reason };
-    let text = match nodesift_file::read(file, CONFIG_BYTES) {
+    let text = match nodesift_file::read_within(file, CONFIG_BYTES, time) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Credentials::Anonymous),
         Err(error) => return Err(failed(error.to_string())),
         Ok(text) if text.len() as u64 > CONFIG_BYTES => return Err(failed(format!("more than {CONFIG_BYTES} bytes"))),
@@ -271,7 +274,8 @@ mod tests {
             assert!(Command::new("sh").args(["-c", write, "sh", path, script]).status().unwrap().success());
         }
         let whole = registry.split_once('/').unwrap_or((registry, "team/module"));
-        in_file(&folder.path().join("config.json"), whole, Some(folder.path())).map_err(|error| error.to_string())
+        let (file, programs) = (folder.path().join("config.json"), Some(folder.path()));
+        in_file(&file, whole, programs, PIPE_WRITER_TIME).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -279,8 +283,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("config.json");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let error = in_file(&pipe, ("r.example", "team/x"), None).unwrap_err();
-        assert!(matches!(&error, CredentialsError::Config { path, .. } if *path == pipe), "{error}");
+        let error = in_file(&pipe, ("r.example", "team/x"), None, Duration::from_millis(50)).unwrap_err();
+        let is_given_up = matches!(&error, CredentialsError::Config { path, reason }
+            if *path == pipe && reason == "a pipe that nobody writes");
+        assert!(is_given_up, "{error}");
     }
 
     #[test]
