@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,20 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// Roots of client certificates, in PEM; none where clients need no certificate.
     pub client_roots: Option<PathBuf>,
+}
+
+impl TlsFiles {
+    /// Inode, size and time of each file, none for a missing one and for a pipe. A Secret's folder is swapped by a symlink, so the inode
+    /// behind the path changes with its content. A pipe's writer changes it by writing what is being read: it is read again where a reload is
+    /// asked for, or where another file changes.
+    fn fingerprint(&self) -> Vec<Option<(u64, u64, i64, i64)>> {
+        let files = [Some(&self.certificates), Some(&self.key), self.client_roots.as_ref()];
+        let stat = |path: &PathBuf| {
+            let found = fs::metadata(path).ok().filter(|found| !found.file_type().is_fifo())?;
+            Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+        };
+        files.into_iter().flatten().map(stat).collect()
+    }
 }
 
 /// Why TLS cannot be set up.
@@ -129,7 +143,7 @@ impl Tls {
 
     /// Checks the files every [`limits::TLS_LOOK`] until stopped, and reloads them when they change or a reload is asked for.
     pub(crate) async fn follow(self, stop: CancellationToken) {
-        let mut seen = self.fingerprint();
+        let mut seen = self.files.fingerprint();
         let mut ticks = interval(limits::TLS_LOOK);
         let look = async |ticks: &mut Interval| {
             tokio::select! {
@@ -138,7 +152,7 @@ impl Tls {
             }
         };
         while let Some(asked) = stop.run_until_cancelled(look(&mut ticks)).await {
-            let found = self.fingerprint();
+            let found = self.files.fingerprint();
             if found == seen && !asked {
                 continue;
             }
@@ -156,17 +170,6 @@ impl Tls {
             }
             seen = found;
         }
-    }
-
-    /// Inode, size and time of each file, none for a missing one. A Secret's folder is swapped by a symlink, so the inode
-    /// behind the path changes with its content.
-    fn fingerprint(&self) -> Vec<Option<(u64, u64, i64, i64)>> {
-        let files = [Some(&self.files.certificates), Some(&self.files.key), self.files.client_roots.as_ref()];
-        let stat = |path: &PathBuf| {
-            let found = fs::metadata(path).ok()?;
-            Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
-        };
-        files.into_iter().flatten().map(stat).collect()
     }
 }
 
@@ -242,5 +245,24 @@ mod tests {
         assert!(matches!(certificates(empty, SHORT), Err(Error::NoCertificate { .. })));
         assert!(matches!(read(endless, SHORT), Err(pem::Error::Io(_))));
         assert!(read(empty, SHORT).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_written_has_changed_and_a_pipe_has_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, pipe) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+        fs::write(&file, "").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let files = TlsFiles { certificates: file.clone(), key: pipe.clone(), client_roots: None };
+        // As a write does, whatever the clock says. Open in both directions a pipe waits for nobody.
+        let written = |path: &Path| {
+            let file = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        };
+        let seen = files.fingerprint();
+        written(&pipe);
+        assert_eq!(files.fingerprint(), seen);
+        written(&file);
+        assert_ne!(files.fingerprint(), seen);
     }
 }
