@@ -152,6 +152,9 @@ pub(crate) const PARTY_RETRY: Duration = Duration::from_millis(500);
 /// Interval at which `party` looks whether its script has changed.
 pub(crate) const PARTY_LOOK: Duration = Duration::from_millis(200);
 
+/// Bytes of a script of `party`: room for each of 100,000 nodes by its name, of up to 63 bytes, a few times.
+pub(crate) const PARTY_SCRIPT_BYTES: u64 = 32 << 20;
+
 /// Crossings of watermarks of one publication that are logged, a line each; of the others the number is logged. Another accounting component
 /// lets all nodes cross at once.
 pub(crate) const WATERMARK_LINES: usize = 32;

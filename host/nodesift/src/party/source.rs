@@ -1,15 +1,19 @@
 //! Answers of a party: by a script, or by the seats that it has to give. Start at [`Source`].
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
+use nodesift_file::is_pipe;
 use nodesift_proto::v1::party_message::Message;
 use nodesift_proto::v1::{Allocate, Ask};
 
 use super::script::{Script, Timed};
 use super::seats::Seats;
 use crate::args::PartyArgs;
+use crate::limits::PARTY_SCRIPT_BYTES;
 
 /// Where the answers of a party come from.
 pub(super) enum Source {
@@ -22,21 +26,34 @@ pub(super) enum Source {
 /// A script as it was read last.
 pub(super) struct Known {
     path: PathBuf,
-    /// When its file was written.
+    /// When its file was written; none where it is a pipe. That is read once: its writer changes it by writing, and what was read of it
+    /// is gone.
     changed: Option<SystemTime>,
     script: Script,
 }
 
 impl Known {
-    /// Reads the script where its file has changed; true where it is another one now.
-    fn read(&mut self) -> anyhow::Result<bool> {
-        let named = || format!("cannot read {}", self.path.display());
-        let changed = std::fs::metadata(&self.path).and_then(|file| file.modified()).with_context(named)?;
-        if self.changed.replace(changed) == Some(changed) {
+    /// Reads the script of a file for the first time. Waits for whoever writes a pipe.
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let named = || unread(path);
+        // Before the read: what is written meanwhile is read at the next look.
+        let changed = (!is_pipe(path)).then(|| modified(path)).transpose().with_context(named)?;
+        Ok(Self { path: path.to_owned(), changed, script: parsed(path)? })
+    }
+
+    /// Reads the script where its file has changed; true where it is another one now. Waits for nobody: a file in whose place is a pipe has
+    /// not changed.
+    fn look(&mut self) -> anyhow::Result<bool> {
+        let Some(seen) = self.changed else { return Ok(false) };
+        if is_pipe(&self.path) {
             return Ok(false);
         }
-        let text = nodesift_file::open(&self.path).and_then(std::io::read_to_string).with_context(named)?;
-        let script = serde_saphyr::from_str(&text).map_err(|error| anyhow!("{}: {error}", self.path.display()))?;
+        let changed = modified(&self.path).with_context(|| unread(&self.path))?;
+        if changed == seen {
+            return Ok(false);
+        }
+        self.changed = Some(changed);
+        let script = parsed(&self.path)?;
         let is_other = self.script != script;
         self.script = script;
         Ok(is_other)
@@ -54,15 +71,13 @@ impl Source {
             let seats = Seats::open(args.seats.unwrap_or_default(), args.nodes.clone(), args.state.clone())?;
             return Ok(Self::Seats(seats));
         };
-        let mut known = Known { path: path.clone(), changed: None, script: Script::default() };
-        known.read()?;
-        Ok(Self::Script(known))
+        Known::open(path).map(Self::Script)
     }
 
     /// Reads a script again where its file has changed; true where it is another one now.
     pub(super) fn read(&mut self) -> anyhow::Result<bool> {
         match self {
-            Self::Script(known) => known.read(),
+            Self::Script(known) => known.look(),
             Self::Seats(_) => Ok(false),
         }
     }
@@ -105,5 +120,88 @@ impl Source {
             Self::Script(_) => String::new(),
             Self::Seats(seats) => format!("; {seats}"),
         }
+    }
+}
+
+fn modified(path: &Path) -> io::Result<SystemTime> {
+    fs::metadata(path)?.modified()
+}
+
+fn unread(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
+
+/// The script of a file.
+fn parsed(path: &Path) -> anyhow::Result<Script> {
+    let bytes = nodesift_file::read(path, PARTY_SCRIPT_BYTES).with_context(|| unread(path))?;
+    if bytes.len() as u64 > PARTY_SCRIPT_BYTES {
+        return Err(anyhow!("{}: more than {} MiB, which is no script", path.display(), PARTY_SCRIPT_BYTES >> 20));
+    }
+    let text = str::from_utf8(&bytes).with_context(|| unread(path))?;
+    serde_saphyr::from_str(text).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fs::OpenOptions;
+    use std::process::Command;
+    use std::thread;
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    const SCRIPT: &str = "unsuitable: [{nodes: [a], reason: full}]";
+
+    /// Has a file's time of modification be another one, as a write does.
+    fn touch(path: &Path) {
+        // Open in both directions a pipe waits for nobody.
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        file.set_modified(UNIX_EPOCH).unwrap();
+    }
+
+    fn make_pipe(path: &Path) {
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+
+    #[test]
+    fn a_script_that_is_a_pipe_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("script.yaml");
+        make_pipe(&pipe);
+        let writer = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, SCRIPT).unwrap()
+        });
+        let mut known = Known::open(&pipe).unwrap();
+        writer.join().unwrap();
+        touch(&pipe);
+        assert!(!known.look().unwrap());
+        fs::remove_file(&pipe).unwrap();
+        assert!(!known.look().unwrap());
+        assert_eq!(known.script.reason("a"), Some("full"));
+    }
+
+    #[test]
+    fn a_script_is_read_again_where_its_file_has_changed_and_stays_where_a_pipe_is_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("script.yaml");
+        fs::write(&file, "{}").unwrap();
+        let mut known = Known::open(&file).unwrap();
+        assert!(!known.look().unwrap());
+        fs::write(&file, SCRIPT).unwrap();
+        touch(&file);
+        assert!(known.look().unwrap());
+        assert_eq!(known.script.reason("a"), Some("full"));
+        fs::remove_file(&file).unwrap();
+        make_pipe(&file);
+        assert!(!known.look().unwrap());
+        assert_eq!(known.script.reason("a"), Some("full"));
+    }
+
+    #[test]
+    fn a_script_without_an_end_is_refused_by_name() {
+        let error = Known::open(Path::new("/dev/zero")).err().unwrap().to_string();
+        assert!(error.contains("/dev/zero: more than 32 MiB"), "{error}");
     }
 }
