@@ -52,7 +52,7 @@ pub(crate) fn explain(args: &AskArgs) -> anyhow::Result<()> {
 
 /// Notes which facts the predicates of a sidecar miss: nothing in an answer shows it. An engine in this process logs it.
 fn note_warnings(url: &str) {
-    let fetched = Endpoint::from_server(url)
+    let fetched = Endpoint::from_server(client::SERVER, url)
         .map_err(anyhow::Error::from)
         .and_then(|endpoint| client::document(&endpoint, limits::POLICY_STATUS_PATH, limits::POLICY_STATUS_BYTES));
     match fetched {

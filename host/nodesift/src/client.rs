@@ -21,6 +21,9 @@ use tonic::transport;
 use crate::exit::Failure;
 use crate::limits;
 
+/// The option that names a sidecar by its URL.
+pub(crate) const SERVER: &str = "--server";
+
 /// Where the sidecar listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
@@ -32,7 +35,11 @@ pub(crate) enum Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     /// By the URL of `--server`, else of `$NODESIFT_SERVER`.
-    Server(String),
+    Server {
+        url: String,
+        /// Which of the two it is from, for errors.
+        option: &'static str,
+    },
     /// By the path of `--socket`.
     Socket(PathBuf),
     /// By the path of `$NODESIFT_SOCKET`.
@@ -52,11 +59,13 @@ impl Named {
         server_variable: Option<OsString>,
         socket_variable: Option<OsString>,
     ) -> Option<Self> {
-        let typed = server.map(|url| Self::Server(url.to_owned()));
+        let typed = server.map(|url| Self::Server { url: url.to_owned(), option: SERVER });
         let typed = typed.or_else(|| socket.map(|path| Self::Socket(path.to_owned())));
         let is_set = |value: &OsString| !value.is_empty();
         let of_environment = || {
-            let server = server_variable.filter(is_set).map(|url| Self::Server(url.to_string_lossy().into_owned()));
+            let server = server_variable
+                .filter(is_set)
+                .map(|url| Self::Server { url: url.to_string_lossy().into_owned(), option: "$NODESIFT_SERVER" });
             server.or_else(|| socket_variable.filter(is_set).map(|path| Self::SocketOfEnvironment(path.into())))
         };
         typed.or_else(of_environment)
@@ -69,7 +78,7 @@ impl Named {
     /// [`Failure::Usage`] if the URL has another form than `unix:PATH` or `http://HOST:PORT`.
     pub(crate) fn endpoint(self) -> Result<Endpoint, Failure> {
         match self {
-            Self::Server(url) => Endpoint::from_server(&url),
+            Self::Server { url, option } => Endpoint::from_server(option, &url),
             Self::Socket(path) | Self::SocketOfEnvironment(path) => Ok(Endpoint::Socket(path)),
         }
     }
@@ -85,16 +94,16 @@ impl Endpoint {
         authority(option, url).map(Self::Tcp)
     }
 
-    /// A listener without TLS, from the value `unix:PATH` or `http://HOST:PORT` of `--server`.
+    /// A listener without TLS, from the value `unix:PATH` or `http://HOST:PORT` of an option or a variable.
     ///
     /// # Errors
     ///
     /// [`Failure::Usage`] if it has another form.
-    pub(crate) fn from_server(url: &str) -> Result<Self, Failure> {
+    pub(crate) fn from_server(option: &str, url: &str) -> Result<Self, Failure> {
         match url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path)) {
-            Some("") => Err(Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"))),
+            Some("") => Err(Failure::Usage(format!("{option} {url:?}: expected unix:PATH or http://HOST:PORT"))),
             Some(path) => Ok(Self::Socket(PathBuf::from(path))),
-            None => Self::from_url("--server", url),
+            None => Self::from_url(option, url),
         }
     }
 }
@@ -144,13 +153,13 @@ pub(crate) fn unavailable(endpoint: &Endpoint, path: &str, error: anyhow::Error)
     Failure::Unavailable(error.context(format!("the sidecar at {name}: GET {path}")))
 }
 
-/// Where to connect to for gRPC: `unix:PATH` or `http://HOST:PORT`.
+/// Where to connect to for gRPC, from the value `unix:PATH` or `http://HOST:PORT` of an option or a variable.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`] if the URL has another form.
-pub(crate) fn channel(url: &str) -> Result<transport::Endpoint, Failure> {
-    let usage = || Failure::Usage(format!("--server {url:?}: expected unix:PATH or http://HOST:PORT"));
+pub(crate) fn channel(option: &str, url: &str) -> Result<transport::Endpoint, Failure> {
+    let usage = || Failure::Usage(format!("{option} {url:?}: expected unix:PATH or http://HOST:PORT"));
     let socket = url.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
     match socket {
         Some("") => Err(usage()),
@@ -213,13 +222,29 @@ mod tests {
         let (server, socket) = (|| Some("unix:/s".into()), || Some("/e.sock".into()));
         let first = |url, path| Named::first(url, path, server(), socket());
         assert_eq!(first(None, Some(path)), Some(Named::Socket(path.to_owned())));
-        assert_eq!(first(Some(url), None), Some(Named::Server(url.to_owned())));
-        assert_eq!(first(None, None), Some(Named::Server("unix:/s".to_owned())));
+        let named = |url: &str, option| Some(Named::Server { url: url.to_owned(), option });
+        assert_eq!(first(Some(url), None), named(url, "--server"));
+        assert_eq!(first(None, None), named("unix:/s", "$NODESIFT_SERVER"));
         let of_environment = |server, socket| Named::first(None, None, server, socket);
         let expected = Some(Named::SocketOfEnvironment("/e.sock".into()));
         assert_eq!(of_environment(None, socket()), expected);
         assert_eq!(of_environment(Some(OsString::new()), socket()), expected);
         assert_eq!(of_environment(None, Some(OsString::new())), None);
+    }
+
+    #[test]
+    fn a_url_that_is_none_is_refused_by_the_name_of_what_it_is_from() {
+        for url in ["https://h:1", "unix:"] {
+            let typed = Named::first(Some(url), None, Some("unix:/s".into()), None);
+            let of_environment = Named::first(None, None, Some(url.into()), None);
+            for (named, option) in [(typed, "--server"), (of_environment, "$NODESIFT_SERVER")] {
+                let said = match named.map(Named::endpoint) {
+                    Some(Err(Failure::Usage(said))) => said,
+                    other => format!("{:?}", other.map(|endpoint| endpoint.is_ok())),
+                };
+                assert!(said.starts_with(&format!("{option} {url:?}: expected")), "{said}");
+            }
+        }
     }
 
     #[test]
@@ -234,10 +259,10 @@ mod tests {
     #[test]
     fn only_sockets_and_plain_http_are_supported() {
         for url in ["unix:/run/s.sock", "unix:///run/s.sock", "unix:s.sock", "http://127.0.0.1:1"] {
-            assert!(channel(url).is_ok(), "{url}");
+            assert!(channel("--server", url).is_ok(), "{url}");
         }
         for url in ["", "unix:", "unix://", "https://127.0.0.1:1", "127.0.0.1:1", "http://", "http:// x"] {
-            assert!(matches!(channel(url), Err(Failure::Usage(_))), "{url}");
+            assert!(matches!(channel("--server", url), Err(Failure::Usage(_))), "{url}");
         }
     }
 }

@@ -40,7 +40,7 @@ use source::Source;
 ///
 /// [`Failure::Usage`] for a server that is none, [`Failure::Files`] for a script or a file of seats that cannot be read at the start.
 pub(crate) fn run(args: &PartyArgs) -> anyhow::Result<()> {
-    let endpoint = client::channel(&args.server)?.connect_timeout(limits::CLIENT_CONNECT);
+    let endpoint = client::channel(client::SERVER, &args.server)?.connect_timeout(limits::CLIENT_CONNECT);
     let mut source = Source::open(args).map_err(Failure::Files)?;
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
     runtime.block_on(async {

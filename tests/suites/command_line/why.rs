@@ -311,6 +311,9 @@ fn a_source_that_is_typed_wins_over_the_environment_and_two_are_refused() {
             let answered = asked(&[command, &typed].concat());
             assert_eq!(answered.code, Some(0), "{command:?} {typed:?}: {}", answered.stderr);
         }
+        let wrong = sidecar::run(workshop.command(command).env("NODESIFT_SERVER", "https://h:1"));
+        assert_eq!(wrong.code, Some(USAGE), "{command:?}: {}", wrong.stderr);
+        assert!(wrong.stderr.contains("$NODESIFT_SERVER \"https://h:1\""), "{command:?}: {}", wrong.stderr);
         let two = [command, &["--socket", socket, "--server", &server]].concat();
         workshop.fails_naming(USAGE, &two, &["--socket", "--server"]);
     }

@@ -148,6 +148,10 @@ fn health_asks_what_is_typed_before_what_the_environment_names_and_refuses_two()
     let output = asked(&[("NODESIFT_SOCKET", socket), ("NODESIFT_SERVER", no_server)], &[]);
     assert_eq!(output.code, Some(UNAVAILABLE), "{}", output.stderr);
     assert!(output.stderr.contains(no_server), "{}", output.stderr);
+    let wrong = asked(&[("NODESIFT_SOCKET", socket), ("NODESIFT_SERVER", "https://h:1")], &[]);
+    assert_eq!(wrong.code, Some(USAGE), "{}", wrong.stderr);
+    let named = wrong.stderr.contains("$NODESIFT_SERVER \"https://h:1\"") && !wrong.stderr.contains("--server");
+    assert!(named, "{}", wrong.stderr);
     let two = asked(&[], &["--url", &url, "--socket", socket]);
     assert_eq!(two.code, Some(USAGE), "{}", two.stderr);
     assert!(two.stderr.contains("--url") && two.stderr.contains("--socket"), "{}", two.stderr);

@@ -171,7 +171,9 @@ impl Remote {
     /// [`Failure::Usage`] if the URL has another form, [`Failure::Unavailable`] if there is no connection within
     /// [`limits::CLIENT_CONNECT`].
     pub(super) fn connect(url: &str) -> anyhow::Result<Self> {
-        let endpoint = client::channel(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
+        let endpoint = client::channel(client::SERVER, url)?
+            .connect_timeout(limits::CLIENT_CONNECT)
+            .timeout(limits::CLIENT_ANSWER);
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
         let channel = runtime.block_on(endpoint.connect()).map_err(|error| {
             let error =
@@ -212,7 +214,9 @@ impl Remote {
     /// The failure of a request; where a pod is not there, with the pods that have a name like it.
     fn failure(&self, Refused { status, pod }: Refused) -> anyhow::Error {
         let key = pod.and_then(|pod| pod.parse::<PodKey>().ok());
-        let Some((key, endpoint)) = key.zip(Endpoint::from_server(&self.url).ok()) else { return failure(&status) };
+        let Some((key, endpoint)) = key.zip(Endpoint::from_server(client::SERVER, &self.url).ok()) else {
+            return failure(&status);
+        };
         // Whoever may ask need not be allowed to see all pods, and the answer is the same without them.
         match pods_of_sidecar(&endpoint) {
             Ok(known) => Failure::Data(missing_pod(anyhow!("{}", status.message()), &key, &known)).into(),

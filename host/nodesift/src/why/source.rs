@@ -86,13 +86,13 @@ impl Source {
         if let Some(origin) = args.listed.origin() {
             return Self::list(&origin, args, say);
         }
-        let at = |socket: &Path| Self::sidecar(&format!("unix:{}", socket.display()));
+        let at = |socket: &Path| Self::sidecar("--socket", &format!("unix:{}", socket.display()));
         // A policy of one's own is none that a sidecar answers by.
         let may_answer = |socket: &Path| socket.exists() && !has_policy(args);
         match Named::find(args.server.as_deref(), args.socket.as_deref()) {
-            Some(Named::Server(url)) => {
+            Some(Named::Server { url, option }) => {
                 check_remote(args)?;
-                return Self::sidecar(&url);
+                return Self::sidecar(option, &url);
             }
             Some(Named::Socket(socket)) => {
                 check_remote(args)?;
@@ -127,9 +127,11 @@ impl Source {
         Ok(Self { answering: Answering::Engine(Box::new(engine)), objects })
     }
 
-    fn sidecar(url: &str) -> anyhow::Result<Self> {
-        let endpoint = Endpoint::from_server(url)?;
-        let channel = client::channel(url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
+    /// A running sidecar, by a URL and what that is from.
+    fn sidecar(option: &str, url: &str) -> anyhow::Result<Self> {
+        let endpoint = Endpoint::from_server(option, url)?;
+        let channel =
+            client::channel(option, url)?.connect_timeout(limits::CLIENT_CONNECT).timeout(limits::CLIENT_ANSWER);
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start the network client")?;
         let channel = runtime.block_on(channel.connect()).map_err(|error| {
             Failure::Unavailable(anyhow!(error).context(format!("cannot reach a sidecar at {url}")))
