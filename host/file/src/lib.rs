@@ -21,13 +21,13 @@ pub const PIPE_WRITER_TIME: Duration = Duration::from_secs(10);
 /// Time between two looks at a pipe from which nothing has come yet.
 const PIPE_POLL: Duration = Duration::from_millis(10);
 
-/// What is said of a pipe that nobody has open to write: nobody has been there, or whoever was has written nothing.
+/// Error of a pipe that nobody has open to write: nobody has been there, or whoever was has written nothing.
 const NO_WRITER: &str = "a pipe that nobody writes";
 
-/// What is said of one that is open to write, and from which nothing has come.
+/// Error of a pipe that is open to write, and from which nothing has come.
 const SILENT: &str = "a pipe whose writer has written nothing";
 
-/// What is said of one from which something has come, and that is still open to write.
+/// Error of a pipe from which something has come, and that is still open to write.
 const UNENDED: &str = "a pipe that has no end";
 
 /// Whether a path leads to a pipe.
