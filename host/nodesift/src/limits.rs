@@ -176,9 +176,9 @@ pub(crate) const CLIENT_OBJECT_BYTES: usize = 4 << 20;
 /// sentence of 512 bytes and its names, twice that where they are escaped.
 pub(crate) const CLIENT_PENDING_BYTES: usize = 16 << 20;
 
-/// Bytes of a sidecar's state that the client reads for the names of pods, where one is not there: that of some 5,000 nodes with 30,000 pods.
-/// For a larger cluster an error message is not worth the work.
-pub(crate) const CLIENT_STATE_BYTES: usize = 16 << 20;
+/// Pods that `why` names at most so that edits of nodes are tried for each, in whatever format: a cluster in files is read several times for
+/// each of them, a second or two where it is large.
+pub(crate) const NODE_HELP_PODS: usize = 3;
 
 /// Bytes of a sidecar's metrics that the client accepts: sums of accounting are a line of some 100 bytes a node, for each of a few keys.
 pub(crate) const CLIENT_METRICS_BYTES: usize = 64 << 20;

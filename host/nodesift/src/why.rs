@@ -175,7 +175,7 @@ fn of_pod(args: &WhyArgs, edits: &[Edit], key: &PodKey, source: &mut Source) -> 
     let mut before = source.why_named(key, question.clone())?;
     let asked = source.asked(key);
     if edits.is_empty() {
-        if args.output != WhyFormat::Text || has_screens(args, args.pods.len()) {
+        if args.pods.len() <= limits::NODE_HELP_PODS || has_screens(args, args.pods.len()) {
             node_help::add(&mut before, key, &question, source);
         }
         return Ok(Answered { asked, ..Answered::new(before) });

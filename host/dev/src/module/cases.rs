@@ -106,11 +106,13 @@ impl Cases {
 }
 
 pub(super) fn text_of(file: &Path) -> anyhow::Result<String> {
-    let bytes = std::fs::metadata(file)?.len();
-    if bytes > CASES_BYTES {
+    std::fs::metadata(file)?;
+    // By what has been read: a pipe has no size.
+    let text = nodesift_file::read(file, CASES_BYTES).context("it cannot be read")?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > CASES_BYTES) {
         return Err(anyhow!("more than {} MiB: not a file of cases", CASES_BYTES >> 20));
     }
-    nodesift_file::open(file).and_then(std::io::read_to_string).context("it cannot be read")
+    String::from_utf8(text).context("it is not UTF-8")
 }
 
 /// Problems in the order of lines, each on a line that an editor opens.

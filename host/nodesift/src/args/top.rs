@@ -11,7 +11,7 @@ pub(crate) enum TopCommand {
     Pending(Box<TopPendingArgs>),
     /// Print what is free on nodes, or on nodes with the same value of a label
     Nodes(Box<TopNodesArgs>),
-    /// Print what predicates have cost a running sidecar since it was started
+    /// Print what predicates have cost a running sidecar since its policy has them as they are
     Predicates(TopPredicatesArgs),
 }
 

@@ -15,20 +15,22 @@ use crate::{client, limits, policy, report};
 
 const PATH: &str = "/metrics";
 
-/// What calls of one predicate have cost since the sidecar was started, whatever the policies that had it.
+/// Cost of one predicate since the active policy has it as it is.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     predicate: String,
-    /// Time of all calls.
+    /// Time of the calls that ran until the predicate ended: those that their request ended, or that found no place, are not among them.
     seconds: f64,
-    /// Calls that were made.
+    /// Number of calls that this is the time of.
+    timed: u64,
+    /// Number of calls that were made, all of them.
     calls: u64,
     /// Nodes in these calls.
     rows: u64,
-    /// Verdicts without a call, from cached ones.
+    /// Number of answers about a pod from cached verdicts, with or without a call about the rows that had changed.
     reused: u64,
-    /// Verdicts from calls.
+    /// Number of answers about a pod from a call about all rows that were asked for.
     evaluated: u64,
     /// Calls that ended in a fault, or were not made.
     faults: u64,
@@ -60,42 +62,70 @@ pub(super) fn run(args: &TopPredicatesArgs) -> anyhow::Result<()> {
 
 /// The costs that metrics tell, the largest first.
 fn costs(metrics: &str) -> Vec<Cost> {
-    let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
+    let mut costs: BTreeMap<String, Cost> = BTreeMap::new();
     for line in metrics.lines() {
-        let Some((name, labels, value)) = sample(line) else { continue };
-        let Some(predicate) = label(labels, "predicate") else { continue };
-        let Some(figure) = name.strip_prefix("nodesift_predicate_") else { continue };
-        let cost = costs.entry(predicate).or_default();
+        let Some(sample) = line.strip_prefix("nodesift_predicate_").and_then(Sample::read) else { continue };
+        let Sample { name: figure, labels, value } = sample;
+        let label = |name: &str| labels.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+        let Some(predicate) = label("predicate") else { continue };
+        let cost = costs.entry(predicate.to_owned()).or_default();
         let count = || value.parse::<u64>().unwrap_or(0);
         match figure {
             "duration_seconds_sum" => cost.seconds = value.parse().unwrap_or(0.0),
+            "duration_seconds_count" => cost.timed = count(),
             "calls_total" => cost.calls = count(),
             "rows_total" => cost.rows = count(),
             "faults_total" => cost.faults += count(),
-            "verdicts_total" if label(labels, "from") == Some("evaluated") => cost.evaluated = count(),
+            "verdicts_total" if label("from") == Some("evaluated") => cost.evaluated = count(),
             "verdicts_total" => cost.reused += count(),
             _ => {}
         }
     }
-    let named = costs.into_iter().map(|(name, cost)| Cost { predicate: name.to_owned(), ..cost });
+    let named = costs.into_iter().map(|(predicate, cost)| Cost { predicate, ..cost });
     let mut costs: Vec<Cost> = named.collect();
     // Stable, so that equal ones are in the order of their names.
     costs.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     costs
 }
 
-/// Name, labels and value of a line with labels.
-fn sample(line: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = line.split_once('{')?;
-    let (labels, value) = rest.split_once("} ")?;
-    // What else stands there is an exemplar.
-    value.split(' ').next().map(|value| (name, labels, value))
+/// A line of metrics that has labels.
+struct Sample<'a> {
+    name: &'a str,
+    labels: Vec<(&'a str, String)>,
+    value: &'a str,
 }
 
-/// Value of a label. Names of predicates have no character that would be escaped.
-fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
-    let pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
-    pairs.filter(|(key, _)| *key == name).find_map(|(_, value)| value.strip_prefix('"')?.strip_suffix('"'))
+impl<'a> Sample<'a> {
+    fn read(line: &'a str) -> Option<Self> {
+        let (name, mut rest) = line.split_once('{')?;
+        let mut labels = Vec::new();
+        loop {
+            if let Some(after) = rest.strip_prefix('}') {
+                // What else stands there is a time or an exemplar.
+                return Some(Self { name, labels, value: after.trim_start().split(' ').next()? });
+            }
+            let (key, after) = rest.strip_prefix(',').unwrap_or(rest).split_once("=\"")?;
+            let (value, after) = quoted(after)?;
+            labels.push((key, value));
+            rest = after;
+        }
+    }
+}
+
+/// A value up to its closing quote, without escapes, and what follows. Names of predicates have quotes, commas and braces where somebody wants
+/// them.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let (mut value, mut characters) = (String::new(), text.chars());
+    loop {
+        match characters.next()? {
+            '"' => return Some((value, characters.as_str())),
+            '\\' => match characters.next()? {
+                'n' => value.push('\n'),
+                other => value.push(other),
+            },
+            other => value.push(other),
+        }
+    }
 }
 
 fn rendered(costs: &[Cost], paint: Paint) -> String {
@@ -106,13 +136,13 @@ fn rendered(costs: &[Cost], paint: Paint) -> String {
     let titles = ["predicate", "time", "share", "calls", "a call", "nodes a call", "reused", "faults"];
     let mut rows = table(paint, &titles, &[1, 2, 3, 4, 5, 6, 7]);
     for cost in costs {
-        let Cost { predicate, seconds, calls, rows: nodes, reused, evaluated, faults } = cost;
+        let Cost { predicate, seconds, timed, calls, rows: nodes, reused, evaluated, faults } = cost;
         let verdicts = reused.saturating_add(*evaluated);
         let figures = [
             time(*seconds),
             if all > 0.0 { format!("{:.0} %", seconds / all * 100.0) } else { "-".to_owned() },
             calls.to_string(),
-            if *calls == 0 { "-".to_owned() } else { time(seconds / *calls as f64) },
+            if *timed == 0 { "-".to_owned() } else { time(seconds / *timed as f64) },
             nodes.checked_div(*calls).map_or_else(|| "-".to_owned(), |nodes| nodes.to_string()),
             reused
                 .saturating_mul(100)
@@ -146,7 +176,9 @@ nodesift_predicate_calls_total{predicate=\"NodeResourcesFit\"} 10
 nodesift_predicate_rows_total{predicate=\"NodeName\"} 1192
 nodesift_predicate_rows_total{predicate=\"NodeResourcesFit\"} 30
 nodesift_predicate_duration_seconds_sum{predicate=\"NodeName\"} 0.0005
+nodesift_predicate_duration_seconds_count{predicate=\"NodeName\"} 4
 nodesift_predicate_duration_seconds_sum{predicate=\"NodeResourcesFit\"} 1.5
+nodesift_predicate_duration_seconds_count{predicate=\"NodeResourcesFit\"} 6
 nodesift_predicate_duration_seconds_bucket{le=\"0.000004\",predicate=\"NodeName\"} 4
 nodesift_predicate_verdicts_total{predicate=\"NodeName\",from=\"kept\"} 5
 nodesift_predicate_verdicts_total{predicate=\"NodeName\",from=\"patched\"} 1
@@ -156,6 +188,21 @@ nodesift_predicate_faults_total{predicate=\"NodeName\",kind=\"Deadline\"} 1
 nodesift_pending_pods{cause=\"Fits\"} 86
 nodesift_nodes 298
 ";
+
+    #[test]
+    fn a_predicate_has_whatever_name_its_policy_gives_it() {
+        for name in ["gpu, by model", "a} b", "\"a\" \\ 'b'", "predicate=\"x\"", "क्षि", "{", "n"] {
+            let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");
+            let metrics =
+                format!("nodesift_predicate_calls_total{{predicate=\"{escaped}\",kind=\"x\"}} 3 # {{a=\"b\"}} 1\n");
+            let told: Vec<_> = costs(&metrics).into_iter().map(|cost| (cost.predicate, cost.calls)).collect();
+            assert_eq!(told, [(name.to_owned(), 3)], "{metrics}");
+        }
+        assert!(
+            costs("nodesift_predicate_calls_total{predicate=\"a\nnodesift_predicate_calls_total{predicate} 1")
+                .is_empty()
+        );
+    }
 
     #[test]
     fn what_costs_most_comes_first() {
@@ -169,7 +216,7 @@ nodesift_nodes 298
             let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
             line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).skip(1).collect()
         };
-        assert_eq!(cells("NodeResourcesFit"), ["1.5 s", "100 %", "10", "150.0 ms", "3", "-", "0"], "{text}");
+        assert_eq!(cells("NodeResourcesFit"), ["1.5 s", "100 %", "10", "250.0 ms", "3", "-", "0"], "{text}");
         assert_eq!(cells("NodeName"), ["500 µs", "0 %", "4", "125 µs", "298", "60 %", "3"], "{text}");
         assert_eq!(cells("NodePorts"), ["0 µs", "0 %", "0", "-", "-", "-", "0"], "{text}");
         assert_eq!(rendered(&[], Paint::PLAIN), "no predicate has been called\n");

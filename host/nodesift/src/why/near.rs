@@ -36,7 +36,7 @@ pub(super) fn nodes(name: &str, known: &[String]) -> Vec<String> {
     near(name, known.iter().map(|node| (node.as_str(), 0, node)), |node| node.clone())
 }
 
-/// What `told` makes of those whose names are near, the nearest first, equally near ones in order; each has edits that count in advance.
+/// Finds names that are near, the nearest first, as `told` tells them, equally near ones in that order; each has edits that count in advance.
 fn near<'a, T, K: Ord>(name: &str, known: impl Iterator<Item = (&'a str, usize, T)>, told: impl Fn(T) -> K) -> Vec<K> {
     let mut near: Vec<(usize, K)> = known
         .map(|(other, edits, of)| (distance(name, other) + edits, of))

@@ -99,6 +99,9 @@ impl FileObjects {
         if self.0.iter().any(|path| path.as_os_str() == "-") {
             return Err(ObjectsError::Unsupported("standard input cannot be read again: give the cluster as a file"));
         }
+        if self.0.iter().any(|path| nodesift_file::is_pipe(path)) {
+            return Err(ObjectsError::Unsupported("a pipe cannot be read again: give the cluster as a file"));
+        }
         let read = files::read_texts(&self.0, &mut |object, text| take(&object, text));
         read.map(drop).map_err(|error| ObjectsError::Read(error.into()))
     }
@@ -311,7 +314,19 @@ pub(crate) fn encoded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
+
+    #[test]
+    fn a_pipe_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("cluster.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // Nobody writes it: whoever opened it would wait.
+        let refused = FileObjects(vec![pipe]).node("n").unwrap_err();
+        assert!(matches!(refused, ObjectsError::Unsupported(text) if text.starts_with("a pipe cannot be read again")));
+    }
 
     #[test]
     fn a_node_that_is_not_there_is_told_from_a_path_that_is_not() {
