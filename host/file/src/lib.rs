@@ -1,6 +1,6 @@
-//! Files that somebody names, read within bounds: as a whole within bytes and time, as a stream until its first byte is there. A leaf that every crate of the host may use. They may be pipes, as
-//! those of `<(…)` and of `mkfifo`: to open a named one waits until somebody opens it to write, which may be never: here for
-//! [`PIPE_WRITER_TIME`] at most. Start at [`read`], and at [`open`] for a stream.
+//! Files that somebody names, read within bounds: as a whole within bytes and time, as a stream until its first byte is there. A leaf that
+//! every crate of the host may use. They may be pipes, as those of `<(…)` and of `mkfifo`: to open a named one waits until somebody opens it
+//! to write, which may be never: here for [`PIPE_WRITER_TIME`] at most. Start at [`read`], and at [`open`] for a stream.
 //!
 //! Files whose place a policy names are no pipes: `nodesift-policy` refuses them.
 

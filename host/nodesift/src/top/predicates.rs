@@ -183,8 +183,8 @@ nodesift_predicate_duration_seconds_bucket{le=\"0.000004\",predicate=\"NodeName\
 nodesift_predicate_verdicts_total{predicate=\"NodeName\",from=\"kept\"} 5
 nodesift_predicate_verdicts_total{predicate=\"NodeName\",from=\"patched\"} 1
 nodesift_predicate_verdicts_total{predicate=\"NodeName\",from=\"evaluated\"} 4
-nodesift_predicate_faults_total{predicate=\"NodeName\",kind=\"Trap\"} 2
-nodesift_predicate_faults_total{predicate=\"NodeName\",kind=\"Deadline\"} 1
+nodesift_predicate_faults_total{predicate=\"NodeName\",fault=\"Trap\"} 2
+nodesift_predicate_faults_total{predicate=\"NodeName\",fault=\"Deadline\"} 1
 nodesift_pending_pods{cause=\"Fits\"} 86
 nodesift_nodes 298
 ";
